@@ -1,0 +1,95 @@
+"""A memory for agent runtimes that survives crashes and replays: exactly-once, fenced, verifiable writes."""
+
+from typing import TYPE_CHECKING, Any
+
+from txmemory.memories.filter import Filter
+from txmemory.memories.translate import HistoryEntry
+from txmemory.memories.values import Bounds, Custom, Memory, MemoryType
+from txmemory.model.address import Fence, Ref
+from txmemory.model.outcome import Outcome, Receipt
+from txmemory.model.refusal import (
+    AlreadyExists,
+    Contended,
+    Fenced,
+    FenceRequired,
+    KeyReused,
+    OutcomeUnknown,
+    Refusal,
+    Sealed,
+    StaleRevision,
+    TooManyToEvict,
+    Unavailable,
+)
+from txmemory.port import CannotOpen, Closed, Corrupted, ForkedStore, SchemaMismatch
+from txmemory.results import Refused, either, must
+
+if TYPE_CHECKING:
+    from txmemory.store.aio.store import AsyncStore
+    from txmemory.store.aio.writer import AsyncWriter
+    from txmemory.store.opening import open, open_async
+    from txmemory.store.sync.store import Store
+    from txmemory.store.sync.writer import Writer
+    from txmemory.store.value import InMemoryStore
+
+__all__ = [
+    "AlreadyExists",
+    "AsyncStore",
+    "AsyncWriter",
+    "Bounds",
+    "CannotOpen",
+    "Closed",
+    "Contended",
+    "Corrupted",
+    "Custom",
+    "Fence",
+    "FenceRequired",
+    "Fenced",
+    "Filter",
+    "ForkedStore",
+    "HistoryEntry",
+    "InMemoryStore",
+    "KeyReused",
+    "Memory",
+    "MemoryType",
+    "Outcome",
+    "OutcomeUnknown",
+    "Receipt",
+    "Ref",
+    "Refusal",
+    "Refused",
+    "SchemaMismatch",
+    "Sealed",
+    "StaleRevision",
+    "Store",
+    "TooManyToEvict",
+    "Unavailable",
+    "Writer",
+    "either",
+    "must",
+    "open",
+    "open_async",
+]
+
+_LATER = {
+    "AsyncStore": "txmemory.store.aio.store",
+    "AsyncWriter": "txmemory.store.aio.writer",
+    "InMemoryStore": "txmemory.store.value",
+    "Store": "txmemory.store.sync.store",
+    "Writer": "txmemory.store.sync.writer",
+    "open": "txmemory.store.opening",
+    "open_async": "txmemory.store.opening",
+}
+"""Names whose modules bring asyncio and a driver along: imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

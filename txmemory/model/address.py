@@ -1,0 +1,109 @@
+"""Where things are: tenant, namespace, id; scope and key; the fence and who presents a token."""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from txmemory.model import limits
+from txmemory.model.canonical import canonical_json, checked_integer, checked_text
+
+Namespace = tuple[str, ...]
+
+
+def checked_tenant(tenant: object) -> str:
+    """A tenant: 1 to 128 bytes of text."""
+    return checked_text(tenant, "tenant", limits.TENANT_BYTES)
+
+
+def checked_scope(scope: object) -> str:
+    """A scope: 1 to 512 bytes of text."""
+    return checked_text(scope, "scope", limits.TEXT_KEY_BYTES)
+
+
+def checked_key(key: object) -> str:
+    """An applied key: 1 to 512 bytes of text."""
+    return checked_text(key, "key", limits.TEXT_KEY_BYTES)
+
+
+def checked_id(id: object) -> str:
+    """An item's id: 1 to 512 bytes of text."""
+    return checked_text(id, "id", limits.TEXT_KEY_BYTES)
+
+
+@lru_cache(maxsize=4_096)
+def checked_namespace(namespace: Namespace) -> Namespace:
+    """A namespace: 1 to 16 non-empty texts, together at most 1,024 bytes in the form in which they are stored."""
+    if not 1 <= len(namespace) <= limits.NAMESPACE_PARTS:
+        raise ValueError(f"namespace must have 1 to {limits.NAMESPACE_PARTS} parts")
+    for part in namespace:
+        checked_text(part, "a namespace part", limits.NAMESPACE_BYTES)
+    if len(namespace_text(namespace).encode()) > limits.NAMESPACE_BYTES:
+        raise ValueError(f"namespace is longer than {limits.NAMESPACE_BYTES} bytes")
+    return namespace
+
+
+@lru_cache(maxsize=4_096)
+def namespace_text(namespace: Namespace) -> str:
+    """The stored form: canonical JSON, so that two namespaces never share one and a prefix is a range."""
+    return canonical_json(namespace)
+
+
+@lru_cache(maxsize=4_096)
+def namespace_from(text: str) -> Namespace:
+    """The namespace whose stored form is `text`."""
+    return tuple(json.loads(text))
+
+
+class Address(NamedTuple):
+    """Where an item is within its tenant."""
+
+    namespace: Namespace
+    id: str
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """The order in which everybody locks: stored namespace, then id, by code point."""
+        return namespace_text(self.namespace), self.id
+
+
+class Ref(NamedTuple):
+    """One revision of one item: 1, 2, 3 ... of its id; a removal takes a revision of its own."""
+
+    namespace: Namespace
+    id: str
+    revision: int
+
+    @property
+    def address(self) -> Address:
+        """Where the item is."""
+        return Address(self.namespace, self.id)
+
+
+class Fence(NamedTuple):
+    """What a scope has seen: compared as the pair (generation, token), and nothing lowers it."""
+
+    generation: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Presenter:
+    """Who acts on a scope: a fencing token within a generation, and an optional name for its holder."""
+
+    scope: str
+    token: int
+    generation: int = 0
+    holder: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_scope(self.scope)
+        checked_integer(self.token, "token", 0, limits.TOKEN_MOST)
+        checked_integer(self.generation, "generation", 0, limits.TOKEN_MOST)
+        if self.holder is not None:
+            checked_text(self.holder, "holder", limits.TEXT_KEY_BYTES)
+
+    @property
+    def fence(self) -> Fence:
+        """What this presenter would raise the scope's fence to."""
+        return Fence(self.generation, self.token)

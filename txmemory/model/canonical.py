@@ -1,0 +1,127 @@
+"""One spelling for every value: checked text, canonical JSON, digests and the identifiers that the store makes."""
+
+import hashlib
+import hmac
+import json
+import math
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from txmemory.model import limits
+
+type_of_scalar = (str, int, float, bool)
+
+_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+
+
+class GeneratedId(str):
+    """An id that the store made: the same step run again makes another one, so a fingerprint leaves it out."""
+
+    __slots__ = ()
+
+
+def generated_id() -> GeneratedId:
+    """A new id: a UUID of version 7, so that ids made later sort later and an index grows at one end."""
+    return GeneratedId(_uuid7_source()())
+
+
+@cache
+def _uuid7_source() -> Any:
+    import uuid
+
+    stdlib = getattr(uuid, "uuid7", None)
+    if stdlib is not None:
+        return stdlib
+    import uuid_utils  # imported when the first id is made: the package's import stays light
+
+    return uuid_utils.uuid7
+
+
+def checked_text(value: object, name: str, most: int, *, empty: bool = False) -> str:
+    """`value` when every backend stores it alike: text, no NUL, no lone surrogate, at most `most` bytes of UTF-8."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text")
+    if not value and not empty:
+        raise ValueError(f"{name} is empty")
+    if "\x00" in value:
+        raise ValueError(f"{name} contains NUL")
+    if value.isascii():
+        size = len(value)
+    else:
+        try:
+            size = len(value.encode())
+        except UnicodeEncodeError:
+            raise ValueError(f"{name} contains a lone surrogate") from None
+    if size > most:
+        raise ValueError(f"{name} is longer than {most} bytes")
+    return value
+
+
+def checked_integer(value: object, name: str, least: int, most: int) -> int:
+    """`value` when it is an integer (a bool is none) in `least` .. `most`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer")
+    if not least <= value <= most:
+        raise ValueError(f"{name} is outside {least} .. {most}")
+    return int(value)
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys, no spaces, and every character as itself: equal values give equal text."""
+    return _dump(value)
+
+
+def checked_json(value: object, name: str, most: int) -> str:
+    """`value` as canonical JSON, when it is JSON on every backend alike."""
+    _check_json(value, name, 1)
+    text = _dump(value)
+    if len(text) > most or len(text.encode()) > most:
+        raise ValueError(f"{name} is longer than {most} bytes of JSON")
+    return text
+
+
+def _check_json(value: object, name: str, depth: int) -> None:
+    if depth > limits.JSON_DEPTH:
+        raise ValueError(f"{name} is nested deeper than {limits.JSON_DEPTH}")
+    match value:
+        case None | bool():
+            pass
+        case str():
+            checked_text(value, f"a text in {name}", most=limits.DATA_BYTES, empty=True)
+        case int():
+            if value.bit_length() > limits.JSON_DIGITS * 3.32:
+                raise ValueError(f"an integer in {name} has more than {limits.JSON_DIGITS} digits")
+        case float():
+            if not math.isfinite(value):
+                raise ValueError(f"a number in {name} is not finite")
+        case list() | tuple():
+            for element in value:
+                _check_json(element, name, depth + 1)
+        case Mapping():
+            for key, element in value.items():
+                checked_text(key, f"a key in {name}", most=limits.DATA_BYTES, empty=True)
+                _check_json(element, name, depth + 1)
+        case _:
+            raise TypeError(f"{name} holds a value that is not JSON")
+
+
+def digest(text: str) -> bytes:
+    """SHA-256 of a text, 32 bytes."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def new_salt() -> bytes:
+    """16 random bytes: what makes a digest of a short text unguessable."""
+    return os.urandom(16)
+
+
+def sealed_digest(salt: bytes, plain: bytes) -> bytes:
+    """The salt and, behind it, SHA-256 over salt and `plain`: 48 bytes that say nothing about `plain`."""
+    return salt + hashlib.sha256(salt + plain).digest()
+
+
+def opens(sealed: bytes, plain: bytes) -> bool:
+    """Whether `sealed` was made from `plain`, compared in constant time."""
+    return hmac.compare_digest(sealed, sealed_digest(sealed[:16], plain))

@@ -1,0 +1,137 @@
+"""One transaction as a value, and what a backend met when it ran it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from txmemory.model.address import Address, Fence, Namespace, Presenter
+from txmemory.model.event import Reason
+from txmemory.model.filter import Condition
+from txmemory.model.item import Item
+from txmemory.model.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What must be found at an address: 0 nothing live, n exactly that revision, None anything live."""
+
+    address: Address
+    revision: int | None = None
+
+    def accepts(self, actual: int) -> bool:
+        """Whether it holds for what was found there: a live revision, or 0 for nothing live."""
+        return actual > 0 if self.revision is None else actual == self.revision
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Stores an item at an address, whatever was there."""
+
+    address: Address
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Ends the item at an address; one that is not there is left alone."""
+
+    address: Address
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveWhere:
+    """Ends every live item of a namespace that the condition accepts. Stands alone in its commit."""
+
+    namespace: Namespace
+    condition: Condition
+    reason: Reason
+
+
+Change = Put | Remove | RemoveWhere
+Ledger = Literal["record", "look", "forget", "seal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A namespace may hold at most `most` live items after the commit."""
+
+    namespace: Namespace
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One part of a commit, judged on its own.
+
+    `record` applies the key with `changes` unless it is applied already; `look` and `forget` ask for it and take it
+    away; `seal` takes all keys of the scope away and closes it. A failed guard is reported and nothing changes; a
+    missing source makes the outcome `superseded`. Without a key the changes are made and nothing is recorded.
+    """
+
+    key: str | None = None
+    ledger: Ledger = "record"
+    fingerprint: bytes | None = None
+    guards: tuple[Guard, ...] = ()
+    sources: tuple[Guard, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One transaction: one tenant, at most one presenter, entries, bounds."""
+
+    tenant: str
+    presenter: Presenter | None
+    entries: tuple[Entry, ...]
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The entry was carried out, with this outcome."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The entry's key is applied: the outcome and the sealed fingerprint recorded for it."""
+
+    outcome: Outcome
+    fingerprint: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The key is not applied and nothing changed.
+
+    A guard failed (`actual`: the live revision at each guarded address, 0 for nothing), or the bounds ask for more
+    evictions than one commit makes (`excess`), or nothing but a look was wanted.
+    """
+
+    actual: dict[Address, int]
+    excess: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Forgot:
+    """So many applied keys were taken away."""
+
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The scope is sealed: nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """The presenter is fenced, and nothing at all changed. `lost`: an earlier attempt of the call may have landed."""
+
+    newest: Fence
+    lost: bool = False
+
+
+Met = Done | Recorded | Found | Forgot | Closed
+Reply = Overtaken | tuple[Met, ...]

@@ -1,0 +1,40 @@
+"""What happened: one entry of the log per accepted entry of a commit. Events hold no content."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from txmemory.model.address import Namespace
+from txmemory.model.outcome import Status
+
+VERSION = 1
+Kind = Literal["record", "change", "forget", "seal"]
+Operation = Literal["put", "remove"]
+Reason = Literal["stored", "replaced", "deleted", "cleared", "evicted", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One revision that came, or (a removal) one that ended an item; `commitment` binds its content."""
+
+    namespace: Namespace
+    id: str
+    revision: int
+    operation: Operation
+    reason: Reason
+    commitment: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the log. `scope` and `seq` are None for calls without a key."""
+
+    kind: Kind
+    scope: str | None
+    seq: int | None
+    token: int | None
+    actor: str | None
+    key: str | None
+    fingerprint: bytes | None
+    status: Status | None
+    effects: tuple[Effect, ...]
+    at: int

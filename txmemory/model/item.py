@@ -1,0 +1,162 @@
+"""What a namespace stores at an id, as it is given and as it is found."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+
+from txmemory.model import limits
+from txmemory.model.address import Address
+from txmemory.model.canonical import canonical_json, checked_integer, checked_json, checked_text, digest
+
+Scalar = str | int | float | bool
+NOTHING: Mapping[str, Scalar] = MappingProxyType({})
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+TIME_LEAST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+TIME_MOST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+
+
+def microseconds(moment: object, name: str) -> int:
+    """An aware datetime as integer microseconds UTC, exactly; a naive one is refused."""
+    if not isinstance(moment, datetime):
+        raise TypeError(f"{name} must be a datetime")
+    if moment.utcoffset() is None:
+        raise ValueError(f"{name} must be an aware datetime")
+    elapsed = (moment - _EPOCH) // _MICROSECOND
+    if not TIME_LEAST <= elapsed <= TIME_MOST:
+        raise ValueError(f"{name} is outside the years 1 .. 9999 in UTC")
+    return elapsed
+
+
+def moment(elapsed: int) -> datetime:
+    """The aware UTC datetime of integer microseconds."""
+    return _EPOCH + timedelta(microseconds=elapsed)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Content as a caller gives it: what search sees, any JSON beside it, and what a filter may look at.
+
+    `data` is canonical JSON text (any value, at most 1 MiB), `attributes` a flat map that was copied when the item
+    was built, times are integer microseconds UTC. A `created_at` of None is filled by the store's clock.
+    """
+
+    kind: str
+    text: str = ""
+    data: str = "null"
+    attributes: Mapping[str, Scalar] = field(default_factory=lambda: NOTHING)
+    created_at: int | None = None
+    expires_at: int | None = None
+    importance: float | None = None
+    attributes_text: str = field(default="{}", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES)
+        checked_text(self.text, "text", limits.TEXT_BYTES, empty=True)
+        if self.attributes is not NOTHING:
+            object.__setattr__(self, "attributes", checked_attributes(self.attributes))
+            text = canonical_json(dict(self.attributes))
+            if len(text.encode()) > limits.ATTRIBUTES_BYTES:
+                raise ValueError(f"attributes are longer than {limits.ATTRIBUTES_BYTES} bytes of JSON")
+            object.__setattr__(self, "attributes_text", text)
+        for name in ("created_at", "expires_at"):
+            if getattr(self, name) is not None:
+                checked_integer(getattr(self, name), name, TIME_LEAST, TIME_MOST)
+        if self.importance is not None:
+            object.__setattr__(self, "importance", checked_importance(self.importance))
+
+    def content(self, created_at: int | None) -> list[object]:
+        """All that the item says, as JSON, in the order that fingerprints and commitments spell it."""
+        return [
+            self.kind,
+            self.text,
+            self.data,
+            self.attributes_text,
+            created_at,
+            self.expires_at,
+            self.importance,
+        ]
+
+
+def checked_data(value: object) -> str:
+    """Any JSON value as the canonical text that `Item.data` holds."""
+    return checked_json(value, "data", limits.DATA_BYTES)
+
+
+def checked_attributes(attributes: object) -> Mapping[str, Scalar]:
+    """A detached, read-only copy of a flat map from text to text, 64-bit integers, finite numbers and booleans."""
+    if not isinstance(attributes, Mapping):
+        raise TypeError("attributes must be a mapping")
+    copy: dict[str, Scalar] = {}
+    for key, value in attributes.items():
+        checked_text(key, "an attribute's name", limits.ATTRIBUTES_BYTES, empty=True)
+        match value:
+            case bool():
+                pass
+            case str():
+                checked_text(value, "an attribute", limits.ATTRIBUTES_BYTES, empty=True)
+            case int():
+                checked_integer(value, "an attribute", -limits.INTEGER_MOST - 1, limits.INTEGER_MOST)
+            case float():
+                if not math.isfinite(value):
+                    raise ValueError("an attribute is not finite")
+            case _:
+                raise TypeError("an attribute must be text, a number or a boolean")
+        copy[key] = value
+    return MappingProxyType(copy)
+
+
+def checked_importance(importance: object) -> float:
+    """A finite number in 0 .. 1."""
+    if not isinstance(importance, int | float) or isinstance(importance, bool):
+        raise TypeError("importance must be a number")
+    if not 0 <= importance <= 1:
+        raise ValueError("importance is outside 0 .. 1")
+    return float(importance)
+
+
+def commitment(salt: bytes, item: Item, created_at: int) -> bytes:
+    """What an event says of a revision's content without holding it: SHA-256 over the salt and the content."""
+    return digest(f"{salt.hex()}{canonical_json(item.content(created_at))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest revision of an item without its content: the row that is locked. Never deleted."""
+
+    address: Address
+    revision: int
+    live: bool
+    created_at: int
+    updated_at: int
+    expires_at: int | None
+    added: tuple[int, int]
+    """(at, ordinal) of the first revision since the item last was not there, for orders of insertion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An item as it was found: its content at `revision`, and when it was created, by the caller or the store."""
+
+    address: Address
+    revision: int
+    item: Item
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One entry of an item's history; a tombstone has no item."""
+
+    address: Address
+    revision: int
+    item: Item | None
+    created_at: int
+    at: int
+    ordinal: int
+    by: str | None
+    reason: str
+    salt: bytes

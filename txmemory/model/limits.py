@@ -1,0 +1,21 @@
+"""Every limit of the store in one place; `design/schema.md` says why each is what it is."""
+
+TENANT_BYTES = 128
+TEXT_KEY_BYTES = 512
+"""Of a scope, an applied key, an id, a holder or a kind, in UTF-8."""
+NAMESPACE_BYTES = 1_024
+NAMESPACE_PARTS = 16
+TEXT_BYTES = 1_048_576
+DATA_BYTES = 1_048_576
+ATTRIBUTES_BYTES = 65_536
+JSON_DEPTH = 32
+JSON_DIGITS = 1_000
+"""Decimal digits of one integer in `data`."""
+TOKEN_MOST = 2**63 - 1
+INTEGER_MOST = 2**63 - 1
+"""Of an integer attribute, either sign; the least is one lower."""
+COMMIT_ITEMS = 1_000
+COMMIT_VICTIMS = 1_000
+COMMIT_ENTRIES = 1_000
+PAGE_ROWS = 1_000
+BOUND_MOST = 100_000

@@ -1,0 +1,91 @@
+"""What can be asked of a backend. Every answer is a page."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from txmemory.model import limits
+from txmemory.model.address import Address, Namespace
+from txmemory.model.event import Event
+from txmemory.model.filter import Condition
+from txmemory.model.item import Revision, Stored
+
+Row = TypeVar("Row", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """Rows in the query's order; `more` says that further rows may stand behind the last."""
+
+    rows: tuple[Row, ...]
+    more: bool = False
+
+
+class Query(Generic[Row]):
+    """A question that is answered by a page of rows."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Query[Stored]):
+    """The live items at these addresses, those that are there, in the order asked."""
+
+    tenant: str
+    addresses: tuple[Address, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Query[Stored]):
+    """Live items of a namespace that the condition accepts, newest first, behind `after` (created_at, id)."""
+
+    tenant: str
+    namespace: Namespace
+    condition: Condition
+    after: tuple[int, str] | None = None
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Query[int]):
+    """How many live items of a namespace the condition accepts: one row."""
+
+    tenant: str
+    namespace: Namespace
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Revisions(Query[Revision]):
+    """The history of one address, oldest first, behind revision `after`."""
+
+    tenant: str
+    address: Address
+    after: int = 0
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Events(Query[tuple[int, Event]]):
+    """The tenant's log by row id, behind row `after`."""
+
+    tenant: str
+    after: int = 0
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Keys(Query[str]):
+    """The applied keys of a scope by code point, behind `after`."""
+
+    tenant: str
+    scope: str
+    after: str = ""
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCount(Query[int]):
+    """How many applied keys a scope holds, or with None the tenant: one row."""
+
+    tenant: str
+    scope: str | None

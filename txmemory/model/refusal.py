@@ -1,0 +1,84 @@
+"""Why nothing was done: every refusal, in order of precedence. Read each as "refused because it is ..."."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from txmemory.model.address import Fence
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What all refusals share: whether the same call with the same key may succeed later."""
+
+    retryable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced(Refusal):
+    """An older token, an older generation, or an equal token of another holder. Stop: somebody has taken over.
+
+    `outcome_unknown`: an earlier attempt of this call was sent, its answer was lost, and it can no longer be told.
+    """
+
+    presented: Fence
+    newest: Fence
+    outcome_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReused(Refusal):
+    """The key is applied with another payload, and the caller asked for `on_mismatch="refuse"`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed(Refusal):
+    """The scope is finished and its keys are gone: a late replay is refused, never executed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyExists(Refusal):
+    """The caller expected that nothing is there; `actual` is the live revision."""
+
+    actual: int
+
+
+@dataclass(frozen=True, slots=True)
+class StaleRevision(Refusal):
+    """The caller expected revision `expected`; `actual` is the live one, 0 when it is gone."""
+
+    expected: int
+    actual: int
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyToEvict(Refusal):
+    """The bounds ask for at least `excess` evictions, more than one commit makes."""
+
+    excess: int
+
+
+@dataclass(frozen=True, slots=True)
+class FenceRequired(Refusal):
+    """A call without a writer, on a store that was opened with `require_fence=True`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contended(Refusal):
+    """The budget of time or attempts was used up waiting for others. Nothing was done by the last attempt."""
+
+    retryable: ClassVar[bool] = True
+    outcome_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeUnknown(Refusal):
+    """The answer to a commit without a key was lost: it was made or it was not. The caller decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable(Refusal):
+    """The database cannot be reached, is full or is read-only; `code` is the engine's own, never its text."""
+
+    retryable: ClassVar[bool] = True
+    code: str = ""
+    outcome_unknown: bool = False
