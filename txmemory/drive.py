@@ -1,0 +1,129 @@
+"""The only place that waits: runs a flow over a backend, with retries and a deadline."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import tenacity
+
+from txmemory.flow.requests import Flow, Request
+from txmemory.model.commit import Commit, Overtaken
+from txmemory.model.refusal import Contended, OutcomeUnknown, Unavailable
+from txmemory.port import AsyncBackend, Backend, Busy, Down, Fault, Lost
+from txmemory.rules.planning import resendable
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long and how often one request is tried: seconds until it is given up, and attempts."""
+
+    deadline: float = 10.0
+    attempts: int = 8
+
+
+class _Attempts:
+    """What became of the attempts at one request so far."""
+
+    def __init__(self, request: Request, patience: Patience) -> None:
+        self.request = request
+        self._ends = time.monotonic() + patience.deadline
+        self._most = patience.attempts
+        self._lost = False
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline, never negative."""
+        return max(0.0, self._ends - time.monotonic())
+
+    def worth_repeating(self, fault: BaseException) -> bool:
+        """Whether doing it again can neither double anything nor be in vain."""
+        if isinstance(fault, Lost):
+            self._lost = True
+            return isinstance(self.request, Commit) and resendable(self.request)
+        return isinstance(fault, Busy)
+
+    def policy(self) -> dict[str, Any]:
+        """The one retry policy: full jitter, capped attempts and the deadline. One attempt is already made."""
+        return {
+            "retry": tenacity.retry_if_exception(self.worth_repeating),
+            "wait": tenacity.wait_random_exponential(multiplier=0.005, max=0.5),
+            "stop": tenacity.stop_after_attempt(max(1, self._most - 1))
+            | tenacity.stop_before_delay(self.remaining),
+            "reraise": True,
+        }
+
+    def answer(self, reply: object) -> object:
+        """The reply; a fence that was met after a lost attempt says so."""
+        if self._lost and isinstance(reply, Overtaken):
+            return replace(reply, lost=True)
+        return reply
+
+    def refusal(self, fault: Fault) -> object:
+        """What the caller is told when it stays with this fault."""
+        if self._lost:
+            return OutcomeUnknown()
+        return Unavailable(fault.code) if isinstance(fault, Down) else Contended()
+
+
+def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
+    """The flow's answer, blocking while the backend works."""
+    answer: object = None
+    try:
+        while True:
+            answer = _perform(_Attempts(flow.send(answer), patience), backend)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
+    finally:
+        flow.close()
+
+
+def _perform(attempts: _Attempts, backend: Backend) -> object:
+    try:
+        try:
+            return _once(attempts, backend)
+        except Fault as first:
+            if not attempts.worth_repeating(first):
+                raise
+            return tenacity.Retrying(**attempts.policy())(_once, attempts, backend)
+    except Fault as fault:
+        return attempts.refusal(fault)
+
+
+def _once(attempts: _Attempts, backend: Backend) -> object:
+    request = attempts.request
+    if isinstance(request, Commit):
+        return attempts.answer(backend.commit(request, attempts.remaining))
+    return backend.read(request, attempts.remaining)
+
+
+async def run_async(flow: Flow[Answer], backend: AsyncBackend, patience: Patience) -> Answer:
+    """The flow's answer, awaited."""
+    answer: object = None
+    try:
+        while True:
+            answer = await _perform_async(_Attempts(flow.send(answer), patience), backend)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
+    finally:
+        flow.close()
+
+
+async def _perform_async(attempts: _Attempts, backend: AsyncBackend) -> object:
+    try:
+        try:
+            return await _once_async(attempts, backend)
+        except Fault as first:
+            if not attempts.worth_repeating(first):
+                raise
+            return await tenacity.AsyncRetrying(**attempts.policy())(_once_async, attempts, backend)
+    except Fault as fault:
+        return attempts.refusal(fault)
+
+
+async def _once_async(attempts: _Attempts, backend: AsyncBackend) -> object:
+    request = attempts.request
+    if isinstance(request, Commit):
+        return attempts.answer(await backend.commit(request, attempts.remaining))
+    return await backend.read(request, attempts.remaining)

@@ -1,0 +1,80 @@
+"""The port to a technology: one write, one read, and the faults that a backend raises instead of an answer."""
+
+from typing import Protocol, TypeVar
+
+from txmemory.model.commit import Commit, Reply
+from txmemory.model.query import Page, Query
+
+Row = TypeVar("Row")
+
+
+class Fault(Exception):
+    """An accident of the technology; `code` is the engine's own short code, never its text."""
+
+    def __init__(self, code: str = "") -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Busy(Fault):
+    """Others were in the way. Nothing was done; doing it again may succeed."""
+
+
+class Lost(Fault):
+    """The answer to a commit never came: it was made or it was not."""
+
+
+class Down(Fault):
+    """The database cannot be reached, is full or is read-only. Nothing was done."""
+
+
+class CannotOpen(Exception):
+    """The store cannot be opened: no such place, no permission, or not a database."""
+
+
+class SchemaMismatch(CannotOpen):
+    """The database was written by another version of the schema than this release reads."""
+
+
+class Closed(Exception):
+    """The store is used after `close`."""
+
+
+class ForkedStore(Exception):
+    """The store is used in another process than the one that opened it: open it anew after a fork."""
+
+
+class Corrupted(Exception):
+    """The engine found its own file damaged."""
+
+
+class Backend(Protocol):
+    """What a technology has to do, for callers that block."""
+
+    def commit(self, commit: Commit, deadline: float) -> Reply:
+        """Runs one transaction within `deadline` seconds. Raises a `Fault` where it met an accident."""
+        ...
+
+    def read(self, query: Query[Row], deadline: float) -> Page[Row]:
+        """Answers one query from committed state. Raises `Busy` or `Down`."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of everything; what was submitted before is finished first."""
+        ...
+
+
+class AsyncBackend(Protocol):
+    """The same, for callers that await."""
+
+    async def commit(self, commit: Commit, deadline: float) -> Reply:
+        """Runs one transaction. Cancelled, it has committed or will, or has done nothing: never a part."""
+        ...
+
+    async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
+        """Answers one query from committed state."""
+        ...
+
+    async def close(self) -> None:
+        """Lets go of everything."""
+        ...

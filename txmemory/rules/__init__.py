@@ -1,0 +1,1 @@
+"""Every rule of the store, once, as pure functions over the model."""
