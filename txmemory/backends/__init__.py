@@ -1,0 +1,1 @@
+"""Technologies behind the port. A backend has only the guard; rules live in `rules/`."""

@@ -1,0 +1,91 @@
+"""From a URL to an open backend. Each technology is imported only when it is asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import parse_qsl, unquote
+
+from txmemory.model.item import microseconds
+from txmemory.port import AsyncBackend, Backend
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `open` was told: a URL, the caller's clock or None for the database's, seconds to wait for others."""
+
+    url: str
+    clock: Callable[[], datetime] | None = None
+    deadline: float = 10.0
+
+    def microseconds_clock(self) -> Callable[[], int]:
+        """The clock as integer microseconds."""
+        from txmemory.backends.inmemory import system_clock
+
+        clock = self.clock
+        if clock is None:
+            return system_clock
+        return lambda: microseconds(clock(), "clock")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A URL taken apart. Its text appears in no error: it may hold a password."""
+
+    scheme: str
+    path: str
+    query: dict[str, str]
+
+
+def location(url: object) -> Location:
+    """The parts of a store's URL; a malformed one is a `ValueError` that does not repeat it."""
+    if not isinstance(url, str):
+        raise TypeError("url must be text")
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        raise ValueError("url must look like sqlite:///path or memory://")
+    path, _, query = rest.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("url names an option twice")
+    return Location(scheme, unquote(path), dict(pairs))
+
+
+def open_backend(options: Options) -> Backend:
+    """An open backend for callers that block."""
+    place = location(options.url)
+    match place.scheme:
+        case "memory":
+            from txmemory.backends.inmemory import InMemory, State
+
+            _nothing_beside(place)
+            return InMemory(State(), options.microseconds_clock())
+        case "sqlite":
+            from txmemory.backends.sqlite.opening import open_sqlite, place_of
+
+            file = place_of(place.path, place.query, options.deadline)
+            return open_sqlite(file, options.microseconds_clock())
+        case _:
+            raise ValueError("url must begin with sqlite:// or memory://")
+
+
+async def open_backend_async(options: Options) -> AsyncBackend:
+    """An open backend for callers that await."""
+    place = location(options.url)
+    match place.scheme:
+        case "memory":
+            from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
+
+            _nothing_beside(place)
+            return AsyncInMemory(InMemory(State(), options.microseconds_clock()))
+        case "sqlite":
+            from txmemory.backends.sqlite.opening import open_sqlite_async, place_of
+
+            file = place_of(place.path, place.query, options.deadline)
+            return await open_sqlite_async(file, options.microseconds_clock())
+        case _:
+            raise ValueError("url must begin with sqlite:// or memory://")
+
+
+def _nothing_beside(place: Location) -> None:
+    if place.path or place.query:
+        raise ValueError("memory:// takes neither a path nor options")

@@ -1,0 +1,1 @@
+"""What every SQL backend shares: tables, statements, the spelling of rows, migrations."""

@@ -1,0 +1,170 @@
+"""The SQLite backend: callers hand commits to the writer's thread and read over connections of their own."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from txmemory.backends.guarding import ProcessGuard
+from txmemory.backends.sql.statements import Statements
+from txmemory.backends.sqlite.reading import Readers, SharedReader, answer, replayed
+from txmemory.backends.sqlite.writer import Writer
+from txmemory.model.commit import Commit, Reply
+from txmemory.model.query import Page, Query
+from txmemory.port import Busy
+
+Row = TypeVar("Row")
+Answer = TypeVar("Answer")
+READING_THREADS = 4
+
+
+class _Blocked:
+    """A commit whose caller blocks on a lock, the cheapest thing that a thread can wait for."""
+
+    __slots__ = ("_claim", "_done", "_error", "_reply", "commit")
+
+    def __init__(self, commit: Commit) -> None:
+        self.commit = commit
+        self._claim = threading.Lock()
+        self._done = threading.Lock()
+        self._done.acquire()
+        self._reply: Reply | None = None
+        self._error: BaseException | None = None
+
+    def claim(self) -> bool:
+        return self._claim.acquire(blocking=False)
+
+    def answer(self, reply: Reply) -> None:
+        self._reply = reply
+        self._done.release()
+
+    def fail(self, error: BaseException) -> None:
+        self._error = error
+        self._done.release()
+
+    def wait(self, deadline: float) -> Reply:
+        """What was met. A commit that the writer has not begun by the deadline is given up, untouched."""
+        if not self._done.acquire(timeout=deadline):
+            if self.claim():
+                raise Busy("DEADLINE")
+            self._done.acquire()
+        if self._error is not None:
+            raise self._error
+        assert self._reply is not None, "answered or failed"
+        return self._reply
+
+
+class _Awaited:
+    """A commit whose caller awaits a future of an event loop."""
+
+    def __init__(self, commit: Commit) -> None:
+        self.commit = commit
+        self._claim = threading.Lock()
+        self._loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Reply] = self._loop.create_future()
+
+    def claim(self) -> bool:
+        return self._claim.acquire(blocking=False)
+
+    def answer(self, reply: Reply) -> None:
+        self._wake(self.future.set_result, reply)
+
+    def fail(self, error: BaseException) -> None:
+        self._wake(self.future.set_exception, error)
+
+    def _wake(self, settle: Callable[[Answer], object], answer: Answer) -> None:
+        def wake() -> None:
+            if not self.future.done():
+                settle(answer)
+
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(wake)
+
+    async def wait(self, deadline: float) -> Reply:
+        """What was met. Cancelled or late, a commit that the writer has not begun is given up, untouched."""
+        try:
+            await asyncio.wait([self.future], timeout=deadline)
+        except asyncio.CancelledError:
+            self.claim()
+            self.future.cancel()
+            raise
+        if not self.future.done() and self.claim():
+            raise Busy("DEADLINE")
+        return await self.future
+
+
+class Sqlite:
+    """An open SQLite store."""
+
+    def __init__(
+        self, writer: Writer, fetch: Readers | SharedReader, statements: Statements, clock: Callable[[], int]
+    ) -> None:
+        self.guard = ProcessGuard()
+        self.writer = writer
+        self._fetch = fetch
+        self._statements = statements
+        self._clock = clock
+
+    def replayed(self, commit: Commit) -> Reply | None:
+        """What is recorded, where that can be told without a lock."""
+        return replayed(self._statements, self._fetch, commit)
+
+    def commit(self, commit: Commit, deadline: float) -> Reply:
+        """Answers a replay from a read; else hands the commit to the writer and waits."""
+        self.guard.check()
+        known = self.replayed(commit)
+        if known is not None:
+            return known
+        waiting = _Blocked(commit)
+        self.writer.submit(waiting)
+        return waiting.wait(deadline)
+
+    def read(self, query: Query[Row], deadline: float) -> Page[Row]:
+        """Answers from committed rows."""
+        self.guard.check()
+        page: Page[Any] = answer(self._statements, self._fetch, query, self._clock)
+        return page
+
+    def close(self) -> None:
+        """Finishes what was submitted. In a forked child it only refuses later calls: nothing here is its own."""
+        inherited = self.guard.inherited
+        self.guard.close()
+        if not inherited:
+            self.writer.close()
+            self._fetch.close()
+
+
+class AsyncSqlite:
+    """The same for callers that await: the same writer's thread, a few threads for reads, no second driver."""
+
+    def __init__(self, backend: Sqlite) -> None:
+        self._backend = backend
+        self._threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="txmemory-reader")
+
+    async def commit(self, commit: Commit, deadline: float) -> Reply:
+        """Answers a replay from a read; else hands the commit to the writer and awaits it."""
+        self._backend.guard.check()
+        if commit.presenter is not None:
+            known = await self._in_thread(lambda: self._backend.replayed(commit))
+            if known is not None:
+                return known
+        waiting = _Awaited(commit)
+        self._backend.writer.submit(waiting)
+        return await waiting.wait(deadline)
+
+    async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
+        """Answers from committed rows, on a thread."""
+        self._backend.guard.check()
+        return await self._in_thread(lambda: self._backend.read(query, deadline))
+
+    async def close(self) -> None:
+        """Finishes what was submitted."""
+        if not self._backend.guard.closed and not self._backend.guard.inherited:
+            await self._in_thread(self._backend.close)
+            self._threads.shutdown()
+        self._backend.guard.close()
+
+    async def _in_thread(self, call: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)

@@ -1,0 +1,114 @@
+"""Connections to one SQLite file, and what the engine's errors mean.
+
+No code here or elsewhere asks for a checkpoint: SQLite before 3.51.3 can corrupt a file whose processes do so
+themselves, and its automatic checkpoints, which run under the write lock, keep the write-ahead log bounded.
+"""
+
+import os
+import random
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from txmemory.port import Busy, CannotOpen, Corrupted, Down
+
+SYNCHRONOUS = ("FULL", "NORMAL", "EXTRA")
+MINIMUM = (3, 35, 0)
+
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_DOWN = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_PERM", "SQLITE_AUTH")
+
+
+def code_of(error: sqlite3.Error) -> str:
+    """The engine's own name of an error, which holds nothing of a caller's."""
+    return getattr(error, "sqlite_errorname", None) or type(error).__name__
+
+
+def fault_of(error: sqlite3.Error) -> Exception:
+    """What an error of the engine means to a caller, without the engine's text, which may quote rows."""
+    code = code_of(error)
+    if isinstance(error, sqlite3.ProgrammingError):
+        return error  # ours, not the engine's: it speaks of statements and bindings alone
+    if code.startswith(_BUSY):
+        return Busy(code)
+    if code.startswith(_DOWN):
+        return Down(code)
+    return Corrupted(code)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raises the engine's errors as faults, their chain cut."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise fault_of(error) from None
+
+
+Identity = tuple[int, int] | None
+"""Device and number of a file; None for a database in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A SQLite database: a file's absolute path or None for memory; how durable; seconds to wait for a lock."""
+
+    path: str | None
+    synchronous: str
+    patience: float
+
+    def connect(self, *, create: bool = False) -> sqlite3.Connection:
+        """A connection in autocommit mode. Without `create` a missing file is an error, not a new store."""
+        if self.path is None:
+            connection = self._connected(":memory:")
+        else:
+            mode = "rwc" if create else "rw"
+            connection = self._connected(f"file:{quote(self.path)}?mode={mode}")
+        connection.execute(f"PRAGMA synchronous={self.synchronous}")
+        return connection
+
+    def _connected(self, name: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            name,
+            uri=True,
+            timeout=self.patience,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+    def identity(self) -> Identity:
+        """Which file stands at the path now; `Down` where none does.
+
+        SQLite itself goes on with a file that was removed or replaced, and nobody would ever read it again.
+        """
+        if self.path is None:
+            return None
+        try:
+            found = os.stat(self.path)  # noqa: PTH116  # asked for every commit
+        except OSError:
+            raise Down("FILE_REMOVED") from None
+        return found.st_dev, found.st_ino
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> None:
+    """Switches the file to write-ahead logging and verifies it.
+
+    The switch does not wait for others by itself (the busy handler is not asked), so it is tried again here.
+    """
+    ends = time.monotonic() + patience
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if not code_of(error).startswith(_BUSY) or time.monotonic() > ends:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))
+        else:
+            if mode not in ("wal", "memory"):
+                raise CannotOpen("the file system does not support write-ahead logging")
+            return

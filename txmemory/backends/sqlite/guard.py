@@ -1,0 +1,156 @@
+"""The guard's primitives as statements. BEGIN IMMEDIATE holds every lock, so the steps that lock only read."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+
+from txmemory.backends.sql import narrowing
+from txmemory.backends.sql.rows import (
+    event_row,
+    head_from,
+    head_row,
+    outcome_from,
+    outcome_text,
+    revision_row,
+)
+from txmemory.backends.sql.statements import Statements
+from txmemory.backends.steps import HeadChange, LedgerRow, ScopeRow
+from txmemory.model.address import Address, Fence, Namespace, Presenter, namespace_text
+from txmemory.model.event import Event
+from txmemory.model.filter import Condition
+from txmemory.model.item import Head, Revision, microseconds
+
+
+class SqliteTables:
+    """The primitives over one connection inside a transaction."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, statements: Statements, clock: Callable[[], int]
+    ) -> None:
+        self._connection = connection
+        self._execute = connection.execute
+        self._statements = statements
+        self._clock = clock
+
+    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
+        """One upsert that answers a row or nothing."""
+        row = self._execute(
+            self._statements.advance_fence,
+            {
+                "tenant": tenant,
+                "scope": presenter.scope,
+                "generation": presenter.generation,
+                "token": presenter.token,
+                "holder": presenter.holder,
+            },
+        ).fetchone()
+        return None if row is None else ScopeRow(row[0], row[1], row[2] == 1)
+
+    def fence(self, tenant: str, scope: str) -> Fence:
+        """A plain read."""
+        return Fence(*self._execute(self._statements.fence, {"tenant": tenant, "scope": scope}).fetchone())
+
+    def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
+        """One read a key, each by the whole primary key."""
+        found: dict[str, LedgerRow] = {}
+        for key in keys:
+            place = {"tenant": tenant, "scope": scope, "key": key}
+            row = self._execute(self._statements.applied, place).fetchone()
+            if row is not None:
+                found[key] = LedgerRow(key, row[0], outcome_from(row[1]))
+        return found
+
+    def lock_namespaces(self, tenant: str, namespaces: Sequence[Namespace]) -> None:
+        """The transaction holds them all."""
+
+    def lock_heads(self, tenant: str, addresses: Sequence[Address]) -> Mapping[Address, Head]:
+        """One read an address; the transaction holds them all."""
+        found: dict[Address, Head] = {}
+        for address in addresses:
+            place = {"tenant": tenant, "namespace": namespace_text(address.namespace), "id": address.id}
+            row = self._execute(self._statements.head, place).fetchone()
+            if row is not None:
+                found[address] = head_from(row)
+        return found
+
+    def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
+        """The live heads that the condition accepts."""
+        here = {"tenant": tenant, "namespace": namespace_text(namespace), **narrowing.values(condition)}
+        rows = self._execute(self._statements.match(narrowing.shape(condition)), here)
+        return [head_from(row) for row in rows.fetchall()]
+
+    def now(self) -> int:
+        """This machine's clock, or the store's own."""
+        return self._clock()
+
+    def count_live(self, tenant: str, namespace: Namespace, most: int) -> int:
+        """An index scan that ends at `most`."""
+        here = {"tenant": tenant, "namespace": namespace_text(namespace), "rows": most}
+        (count,) = self._execute(self._statements.count_live, here).fetchone()
+        return int(count)
+
+    def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
+        """Two index scans: what has expired, then the oldest."""
+        here = {"tenant": tenant, "namespace": namespace_text(namespace), "now": now, "rows": most}
+        gone = self._execute(self._statements.expired, here).fetchall()
+        rest = self._execute(self._statements.oldest, {**here, "rows": most - len(gone)}).fetchall()
+        return [head_from(row) for row in (*gone, *rest)]
+
+    def change_heads(self, tenant: str, changes: Sequence[HeadChange]) -> None:
+        """Writes each head: whole where content came, else only its end."""
+        put = [head_row(tenant, head, item) for head, item in changes if item is not None]
+        ended = [
+            {
+                "in_tenant": tenant,
+                "in_namespace": namespace_text(head.address.namespace),
+                "with_id": head.address.id,
+                "revision": head.revision,
+                "updated_at": head.updated_at,
+            }
+            for head, item in changes
+            if item is None
+        ]
+        self._each(self._statements.put_head, put)
+        self._each(self._statements.end_head, ended)
+
+    def append_revisions(self, tenant: str, revisions: Sequence[Revision]) -> None:
+        """Inserts the history's entries."""
+        self._each(self._statements.append_revision, [revision_row(tenant, each) for each in revisions])
+
+    def append_events(self, tenant: str, events: Sequence[Event]) -> None:
+        """Inserts the log's entries; the engine numbers them and gives no number twice."""
+        self._each(self._statements.append_event, [event_row(tenant, each) for each in events])
+
+    def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
+        """Updates the scope's place in its order."""
+        values = {"seq": row.seq, "last_at": row.last_at, "sealed": int(row.sealed)}
+        self._execute(self._statements.move_scope, {"in_tenant": tenant, "in_scope": scope, **values})
+
+    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
+        """Inserts the ledger's rows."""
+        self._each(
+            self._statements.record,
+            [
+                {
+                    "tenant": tenant,
+                    "scope": scope,
+                    "key": row.key,
+                    "fingerprint": row.fingerprint,
+                    "outcome": outcome_text(row.outcome),
+                    "at": microseconds(row.outcome.at, "at"),
+                }
+                for row in rows
+            ],
+        )
+
+    def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
+        """Deletes rows of the ledger."""
+        whose = {"tenant": tenant, "scope": scope}
+        if keys is None:
+            return self._execute(self._statements.forget_all, whose).rowcount
+        return sum(self._execute(self._statements.forget, {**whose, "key": key}).rowcount for key in keys)
+
+    def _each(self, statement: str, rows: list[dict[str, object]]) -> None:
+        if len(rows) == 1:
+            self._execute(statement, rows[0])
+        elif rows:
+            self._connection.executemany(statement, rows)

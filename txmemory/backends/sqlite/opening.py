@@ -1,0 +1,58 @@
+"""From a path to an open SQLite backend."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
+from txmemory.backends.sqlite.connecting import MINIMUM, SYNCHRONOUS, Place, code_of, use_write_ahead_log
+from txmemory.backends.sqlite.dialect import sqlite_statements
+from txmemory.backends.sqlite.reading import Readers, SharedReader
+from txmemory.backends.sqlite.schema import check_schema, prepare_schema
+from txmemory.backends.sqlite.writer import Writer
+from txmemory.port import CannotOpen
+
+
+def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
+    """The place that a URL's path and options name: `/relative`, `//absolute`, `/:memory:` or nothing for memory."""
+    unknown = set(options) - {"synchronous"}
+    if unknown:
+        raise ValueError("a sqlite url takes no option but synchronous")
+    synchronous = options.get("synchronous", "FULL").upper()
+    if synchronous not in SYNCHRONOUS:
+        raise ValueError(f"synchronous must be one of {', '.join(SYNCHRONOUS)}")
+    if path and not path.startswith("/"):
+        raise ValueError("a sqlite url has three slashes before a path: sqlite:///path")
+    if "\x00" in path:
+        raise ValueError("url contains NUL")
+    name = path[1:]
+    return Place(None if name in ("", ":memory:") else str(Path(name).absolute()), synchronous, patience)
+
+
+def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
+    """Connects, makes or checks the schema, starts the writer. Leaves nothing open when it fails."""
+    if sqlite3.sqlite_version_info < MINIMUM:
+        raise CannotOpen("SQLite is older than 3.35")
+    try:
+        connection = place.connect(create=True)
+    except sqlite3.Error as error:
+        raise CannotOpen(code_of(error)) from None
+    try:
+        use_write_ahead_log(connection, place.patience)
+        prepare_schema(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise CannotOpen(code_of(error)) from None
+    except BaseException:
+        connection.close()
+        raise
+    statements = sqlite_statements()
+    writer = Writer(place, connection, check_schema, statements, clock)
+    reader = SharedReader(connection, writer.between) if place.path is None else Readers(place)
+    return Sqlite(writer, reader, statements, clock)
+
+
+async def open_sqlite_async(place: Place, clock: Callable[[], int]) -> AsyncSqlite:
+    """The same, on a thread."""
+    return AsyncSqlite(await asyncio.to_thread(open_sqlite, place, clock))

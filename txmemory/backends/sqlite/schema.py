@@ -1,0 +1,51 @@
+"""The schema of a SQLite file: made when it is fresh, migrated when it is older, refused when it is newer."""
+
+import sqlite3
+
+from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
+from txmemory.backends.sqlite.dialect import creation, sqlite_statements
+from txmemory.port import SchemaMismatch
+
+_TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'txm!_%' ESCAPE '!'"
+_STAMPED = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'txm_schema'"
+
+
+def version_of(connection: sqlite3.Connection) -> str | None:
+    """The version that the file is stamped with; None where nothing of ours is there."""
+    if connection.execute(_STAMPED).fetchone() == (0,):
+        if connection.execute(_TABLES).fetchone() != (0,):
+            raise SchemaMismatch("the database holds txmemory tables without a schema version")
+        return None
+    versions = connection.execute("SELECT version_num FROM txm_schema").fetchall()
+    return str(versions[0][0]) if len(versions) == 1 else ""
+
+
+def check_schema(connection: sqlite3.Connection) -> None:
+    """Raises `SchemaMismatch` unless the file is of this release's schema."""
+    if version_of(connection) != VERSION:
+        raise SchemaMismatch("the database is of another schema version than this release")
+
+
+def prepare_schema(connection: sqlite3.Connection) -> None:
+    """Makes the schema, or brings an older one up to date, in one transaction; of another release it is refused."""
+    if version_of(connection) == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = version_of(connection)
+        if version is None:
+            for statement in creation():
+                connection.execute(statement)
+            connection.execute(sqlite_statements().stamp, {"version_num": VERSION})
+        elif version in KNOWN_VERSIONS and version != VERSION:
+            from txmemory.backends.sqlite.migrating import migrate
+
+            migrate(connection)
+        elif version != VERSION:
+            raise SchemaMismatch("the database was written by a newer release")
+        if connection.in_transaction:  # a migration commits by itself
+            connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,191 @@
+"""The one thread of a store that writes: it commits what is waiting together, a savepoint each.
+
+SQLite lets one writer at a time and has no queue; a thread that is the only writer of its process makes one, and an
+fsync that is shared. A caller is answered only after the commit that made its own durable.
+"""
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from txmemory.backends.sql.statements import Statements
+from txmemory.backends.sqlite.connecting import Place, code_of, fault_of, translated
+from txmemory.backends.sqlite.guard import SqliteTables
+from txmemory.backends.steps import carry_out
+from txmemory.model.commit import Commit, Reply
+from txmemory.port import Closed, Lost
+
+TOGETHER = 256
+"""Commits that share one durable commit at the most."""
+
+
+class Waiting(Protocol):
+    """A commit whose caller waits."""
+
+    commit: Commit
+
+    def claim(self) -> bool:
+        """True once: for the writer that begins it, or for the caller that gives it up."""
+        ...
+
+    def answer(self, reply: Reply) -> None:
+        """Wakes the caller with what was met."""
+        ...
+
+    def fail(self, error: BaseException) -> None:
+        """Wakes the caller with an exception."""
+        ...
+
+
+class _Broken(Exception):
+    """One commit of a batch could not be carried out; the batch is undone."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+class Writer:
+    """Runs commits in the order of their arrival on its own thread and connection."""
+
+    def __init__(
+        self,
+        place: Place,
+        connection: sqlite3.Connection,
+        check: Callable[[sqlite3.Connection], None],
+        statements: Statements,
+        clock: Callable[[], int],
+    ) -> None:
+        self.between = threading.Lock()
+        """Held while a transaction is open: whoever shares the connection reads between them."""
+        self._place = place
+        self._check = check
+        self._statements = statements
+        self._clock = clock
+        self._identity = place.identity()
+        self._connection: sqlite3.Connection | None = connection
+        self._tables = SqliteTables(connection, statements, clock)
+        self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self._accepting = threading.Lock()
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name="txmemory-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, waiting: Waiting) -> None:
+        """Puts a commit in the queue."""
+        with self._accepting:
+            if self._closed:
+                raise Closed("the store is closed")
+            self._waiting.put(waiting)
+
+    def close(self) -> None:
+        """Finishes what was submitted, then ends the thread and the connection."""
+        with self._accepting:
+            if not self._closed:
+                self._closed = True
+                self._waiting.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        last = False
+        while not last:
+            batch: list[Waiting] = []
+            waiting = self._waiting.get()
+            while waiting is not None:
+                if waiting.claim():
+                    batch.append(waiting)
+                if len(batch) == TOGETHER:
+                    break
+                try:
+                    waiting = self._waiting.get_nowait()
+                except queue.Empty:
+                    break
+            last = waiting is None
+            if batch:
+                self._write(batch)
+        if self._connection is not None:
+            self._connection.close()
+
+    def _write(self, batch: Sequence[Waiting]) -> None:
+        try:
+            with self.between:
+                replies = self._transact([waiting.commit for waiting in batch])
+        except _Broken as broken:  # nothing of the batch was made: let each meet its own fate
+            if len(batch) == 1:
+                batch[0].fail(broken.cause)
+            else:
+                for waiting in batch:
+                    self._write([waiting])
+        except BaseException as error:  # noqa: BLE001  # whatever it is, it is the callers' to know
+            for waiting in batch:
+                waiting.fail(error)
+        else:
+            for waiting, reply in zip(batch, replies, strict=True):
+                waiting.answer(reply)
+
+    def _transact(self, commits: Sequence[Commit]) -> list[Reply]:
+        connection = self._usable()
+        with translated():
+            self.begin(connection)
+        try:
+            replies = [self._savepoint(connection, commit) for commit in commits]
+        except BaseException as error:  # noqa: BLE001  # as above
+            self._undo(connection)
+            raise _Broken(fault_of(error) if isinstance(error, sqlite3.Error) else error) from None
+        self._make_durable(connection)
+        return replies
+
+    def _savepoint(self, connection: sqlite3.Connection, commit: Commit) -> Reply:
+        connection.execute("SAVEPOINT one")
+        reply = carry_out(self._tables, commit)
+        connection.execute("RELEASE one")
+        return reply
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Takes the file's write lock; waiting for it is bounded by the store's deadline."""
+        connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self, connection: sqlite3.Connection) -> None:
+        """Makes the transaction durable."""
+        connection.execute("COMMIT")
+
+    def _make_durable(self, connection: sqlite3.Connection) -> None:
+        try:
+            self.commit(connection)
+        except sqlite3.Error as error:
+            self._undo(connection)
+            if code_of(error).startswith(("SQLITE_BUSY", "SQLITE_FULL")):
+                raise fault_of(error) from None
+            self._drop()  # what reached the disk is not known, and neither is what this connection believes
+            raise Lost(code_of(error)) from None
+
+    def _undo(self, connection: sqlite3.Connection) -> None:
+        """Rolls back, unless the engine already has: a blind ROLLBACK would mask the cause."""
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._place.path is not None and self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.close()
+
+    def _usable(self) -> sqlite3.Connection:
+        """The connection, if its file still stands at its path; else a new one, if what stands there is a store."""
+        identity = self._place.identity()
+        if self._connection is None or identity != self._identity:
+            self._drop()
+            with translated():
+                connection = self._place.connect()
+                try:
+                    self._check(connection)
+                except BaseException:
+                    connection.close()
+                    raise
+            self._connection, self._identity = connection, identity
+            self._tables = SqliteTables(connection, self._statements, self._clock)
+        return self._connection

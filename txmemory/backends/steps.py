@@ -1,0 +1,391 @@
+"""The guard: what happens inside one transaction, in this order, on every backend that does not say it in SQL.
+
+Lock order: scope, namespaces, heads in order, victims. Nobody who holds a later class asks for an earlier one.
+What is met is returned, never raised, so that a refusal found behind the fence still commits the fence.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, assert_never
+
+from txmemory.model import limits
+from txmemory.model.address import Address, Fence, Namespace, Presenter, namespace_text
+from txmemory.model.canonical import new_salt
+from txmemory.model.commit import (
+    Closed,
+    Commit,
+    Done,
+    Entry,
+    Forgot,
+    Found,
+    Met,
+    Overtaken,
+    Put,
+    Recorded,
+    Remove,
+    RemoveWhere,
+    Reply,
+)
+from txmemory.model.event import Effect, Event, Kind, Reason
+from txmemory.model.filter import Condition
+from txmemory.model.item import Head, Item, Revision, commitment
+from txmemory.model.outcome import Outcome, Status
+from txmemory.rules import bounds, recording
+from txmemory.rules.visible import expired, live_revision
+
+
+class ScopeRow(NamedTuple):
+    """What the guard needs of the scope's row once it holds it."""
+
+    seq: int
+    last_at: int
+    sealed: bool
+
+
+class LedgerRow(NamedTuple):
+    """One applied key."""
+
+    key: str
+    fingerprint: bytes
+    outcome: Outcome
+
+
+class HeadChange(NamedTuple):
+    """How the commit leaves a head; a removed item keeps the attributes of its last content."""
+
+    head: Head
+    item: Item | None
+
+
+class Tables(Protocol):
+    """The primitives that a backend has inside a transaction. The names are the steps that crash tests stop at."""
+
+    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
+        """Raises the fence and holds the scope's row; None, and nothing changed, when the presenter is fenced."""
+        ...
+
+    def fence(self, tenant: str, scope: str) -> Fence:
+        """The newest fence."""
+        ...
+
+    def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
+        """Those of the keys that are applied."""
+        ...
+
+    def lock_namespaces(self, tenant: str, namespaces: Sequence[Namespace]) -> None:
+        """Makes bounded writers of a namespace serial."""
+        ...
+
+    def lock_heads(self, tenant: str, addresses: Sequence[Address]) -> Mapping[Address, Head]:
+        """The heads that are there, held until the transaction ends."""
+        ...
+
+    def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
+        """The live heads that the condition accepts, expired ones too."""
+        ...
+
+    def now(self) -> int:
+        """The database's clock, read now."""
+        ...
+
+    def count_live(self, tenant: str, namespace: Namespace, most: int) -> int:
+        """How many live heads there are, expired ones too, counted to `most`."""
+        ...
+
+    def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
+        """Up to `most` live heads: those expired at `now` by (expires_at, id), then the rest by (created_at, id)."""
+        ...
+
+    def change_heads(self, tenant: str, changes: Sequence[HeadChange]) -> None:
+        """Writes heads, each once."""
+        ...
+
+    def append_revisions(self, tenant: str, revisions: Sequence[Revision]) -> None:
+        """Appends to the history."""
+        ...
+
+    def append_events(self, tenant: str, events: Sequence[Event]) -> None:
+        """Appends to the log."""
+        ...
+
+    def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
+        """Writes the scope's place in its order."""
+        ...
+
+    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
+        """Records applied keys."""
+        ...
+
+    def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
+        """Takes keys (None: all) away and says how many were there."""
+        ...
+
+
+def carry_out(tables: Tables, commit: Commit) -> Reply:
+    """Runs the guard over one commit. The caller begins and ends the transaction, and undoes it if this raises."""
+    tenant, presenter = commit.tenant, commit.presenter
+    scope: ScopeRow | None = None
+    recorded: Mapping[str, LedgerRow] = {}
+    if presenter is not None:
+        scope = tables.advance_fence(tenant, presenter)
+        if scope is None:
+            return Overtaken(tables.fence(tenant, presenter.scope))
+        if scope.sealed:
+            return tuple(Forgot(0) if entry.ledger == "seal" else Closed() for entry in commit.entries)
+        asked = [entry.key for entry in commit.entries if entry.key is not None and entry.ledger != "forget"]
+        recorded = tables.applied(tenant, presenter.scope, asked) if asked else {}
+    met: list[Met | None] = [
+        Recorded(row.outcome, row.fingerprint) if (row := recorded.get(entry.key or "")) else None
+        for entry in commit.entries
+    ]
+    draft = _Draft(tables, commit, scope)
+    draft.lock([entry for entry, known in zip(commit.entries, met, strict=True) if known is None])
+    statuses = {place: draft.judge(commit.entries[place]) for place, known in enumerate(met) if known is None}
+    excess = draft.choose_victims(
+        [commit.entries[place] for place, status in statuses.items() if status == "stored"]
+    )
+    draft.take_time()
+    for place, status in statuses.items():
+        entry = commit.entries[place]
+        if isinstance(status, Found):
+            met[place] = status
+        elif excess and any(isinstance(change, Put) for change in entry.changes):
+            met[place] = Found({}, excess)
+        else:
+            draft.apply(place, entry, status)
+    draft.evict()
+    return draft.write(met)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The commit as it takes shape between the locks and the writes."""
+
+    tables: Tables
+    commit: Commit
+    scope: ScopeRow | None
+    heads: dict[Address, Head] = field(default_factory=dict)
+    victims: dict[Namespace, tuple[Head, ...]] = field(default_factory=dict)
+    now: int = 0
+    at: int = 0
+    changes: dict[Address, HeadChange] = field(default_factory=dict)
+    revisions: list[Revision] = field(default_factory=list)
+    applied: list[tuple[int, Entry, Status, list[Effect]]] = field(default_factory=list)
+
+    def lock(self, entries: Iterable[Entry]) -> None:
+        """Namespaces, then heads, each class in order; the clock after them."""
+        tenant = self.commit.tenant
+        named: set[Address] = set()
+        swept: list[RemoveWhere] = []
+        for entry in entries:
+            named.update(guard.address for guard in (*entry.guards, *entry.sources))
+            for change in entry.changes:
+                if isinstance(change, RemoveWhere):
+                    swept.append(change)
+                else:
+                    named.add(change.address)
+        if self.commit.bounds:
+            names = sorted((bound.namespace for bound in self.commit.bounds), key=namespace_text)
+            self.tables.lock_namespaces(tenant, names)
+        if named:
+            addresses = [*named] if len(named) == 1 else sorted(named, key=lambda address: address.order)
+            self.heads.update(self.tables.lock_heads(tenant, addresses))
+        for sweep in swept:
+            found = self.tables.lock_matching(tenant, sweep.namespace, sweep.condition)
+            self.heads.update((head.address, head) for head in found)
+        self.now = self.tables.now()
+
+    def judge(self, entry: Entry) -> Status | Found:
+        """Guards before sources: a failed guard changes nothing, a missing source supersedes."""
+        actual = {
+            guard.address: live_revision(self.heads.get(guard.address), self.now) for guard in entry.guards
+        }
+        if entry.ledger == "look" or not all(guard.accepts(actual[guard.address]) for guard in entry.guards):
+            return Found(actual)
+        for source in entry.sources:
+            if not source.accepts(live_revision(self.heads.get(source.address), self.now)):
+                return "superseded"
+        return "stored"
+
+    def choose_victims(self, entries: Sequence[Entry]) -> int:
+        """Fixes what the bounds evict; answers how many too many that is, 0 when it can be done."""
+        puts = [change for entry in entries for change in entry.changes if isinstance(change, Put)]
+        if not puts:
+            return 0
+        ends = [change for entry in entries for change in entry.changes if isinstance(change, Remove)]
+        for bound in sorted(self.commit.bounds, key=lambda each: namespace_text(each.namespace)):
+            here = [put for put in puts if put.address.namespace == bound.namespace]
+            ended = [end.address for end in ends if end.address.namespace == bound.namespace]
+            new = sum(1 for put in here if not self._head_live(put.address))
+            gone = sum(1 for address in ended if live_revision(self.heads.get(address), self.now))
+            most = bound.most + gone + limits.COMMIT_VICTIMS + 1
+            live = self.tables.count_live(self.commit.tenant, bound.namespace, most)
+            excess = bounds.excess(live, new, gone, bound.most)
+            if excess > limits.COMMIT_VICTIMS:
+                self.victims.clear()
+                return excess
+            if excess:
+                named = {put.address for put in here} | set(ended)
+                stored = self.tables.lock_victims(
+                    self.commit.tenant, bound.namespace, self.now, excess + len(named)
+                )
+                arriving = [self._put_head(put) for put in here]
+                self.victims[bound.namespace] = bounds.victims(stored, arriving, named, excess, self.now)
+        return 0
+
+    def _head_live(self, address: Address) -> bool:
+        head = self.heads.get(address)
+        return head is not None and head.live
+
+    def _put_head(self, put: Put) -> Head:
+        """The head as the put leaves it (`at` is not known yet, and not looked at by an eviction)."""
+        head = self.heads.get(put.address)
+        continues = head is not None and live_revision(head, self.now) > 0
+        return Head(
+            address=put.address,
+            revision=recording.next_revision(head),
+            live=True,
+            created_at=recording.created_at(put, head, self.now),
+            updated_at=self.at,
+            expires_at=put.item.expires_at,
+            added=head.added if head is not None and continues else (self.at, len(self.revisions)),
+        )
+
+    def take_time(self) -> None:
+        """`at`, after the last lock: later than the scope's last event and every head that may change."""
+        clock = self.tables.now() if self.victims else self.now
+        newest = max((head.updated_at for head in self.heads.values()), default=0)
+        for victims in self.victims.values():
+            newest = max(newest, *(head.updated_at for head in victims))
+        self.at = recording.time_of_record(clock, self.scope.last_at if self.scope else None, newest)
+
+    def apply(self, place: int, entry: Entry, status: Status) -> None:
+        """Makes the entry's revisions."""
+        effects: list[Effect] = []
+        if status == "stored":
+            for change in entry.changes:
+                match change:
+                    case Put():
+                        effects.append(self._put(change))
+                    case Remove(address=address, reason=reason):
+                        if live_revision(self.heads.get(address), self.now):
+                            effects.append(self._remove(self.heads[address], reason))
+                    case RemoveWhere(reason=reason):
+                        ended = sorted(self.heads.values(), key=lambda head: head.address.order)
+                        effects.extend(self._remove(head, reason) for head in ended)
+                    case unreachable:
+                        assert_never(unreachable)
+        self.applied.append((place, entry, status, effects))
+
+    def _put(self, put: Put) -> Effect:
+        head = self._put_head(put)
+        salt = new_salt()
+        self._revise(head, put.item, "stored", salt)
+        bound = commitment(salt, put.item, head.created_at)
+        return Effect(*put.address, head.revision, "put", "stored", bound)
+
+    def _remove(self, head: Head, reason: Reason) -> Effect:
+        ended = Head(
+            address=head.address,
+            revision=recording.next_revision(head),
+            live=False,
+            created_at=head.created_at,
+            updated_at=self.at,
+            expires_at=head.expires_at,
+            added=head.added,
+        )
+        self._revise(ended, None, reason, b"")
+        return Effect(*head.address, ended.revision, "remove", reason, None)
+
+    def _revise(self, head: Head, item: Item | None, reason: Reason, salt: bytes) -> None:
+        actor = self.commit.presenter.holder if self.commit.presenter else None
+        known = self.changes.get(head.address)
+        kept = item if item is not None or known is None else known.item
+        self.changes[head.address] = HeadChange(head, kept)
+        self.revisions.append(
+            Revision(
+                head.address,
+                head.revision,
+                item,
+                head.created_at,
+                self.at,
+                len(self.revisions),
+                actor,
+                reason,
+                salt,
+            )
+        )
+
+    def evict(self) -> None:
+        """Ends the victims; they belong to the last stored entry that puts something."""
+        if not self.victims:
+            return
+        last = next(
+            effects
+            for _, entry, status, effects in reversed(self.applied)
+            if status == "stored" and any(isinstance(change, Put) for change in entry.changes)
+        )
+        for namespace in self.victims:
+            for victim in self.victims[namespace]:
+                change = self.changes.get(victim.address)
+                reason: Reason = "expired" if expired(victim.expires_at, self.now) else "evicted"
+                last.append(self._remove(change.head if change else victim, reason))
+
+    def write(self, met: list[Met | None]) -> Reply:
+        """Heads, revisions, events, the scope's order and the ledger, in this order."""
+        if self.changes:
+            self.tables.change_heads(self.commit.tenant, list(self.changes.values()))
+            self.tables.append_revisions(self.commit.tenant, self.revisions)
+        events: list[Event] = []
+        ledger: list[LedgerRow] = []
+        for place, entry, status, effects in self.applied:
+            if entry.ledger in ("forget", "seal"):
+                gone = self._forget(entry)
+                met[place] = Forgot(gone)
+                if gone or entry.ledger == "seal":
+                    events.append(self._event(entry.ledger, entry, None, effects, len(events)))
+                continue
+            kind: Kind = "record" if entry.key is not None else "change"
+            event = self._event(kind, entry, status, effects, len(events))
+            outcome = recording.outcome_of(event)
+            met[place] = Done(outcome)
+            if entry.key is not None:
+                ledger.append(LedgerRow(entry.key, entry.fingerprint or b"", outcome))
+            if entry.key is not None or effects:
+                events.extend(recording.readable_parts(event))
+        self._append(events, ledger)
+        return tuple(each for each in met if each is not None)
+
+    def _forget(self, entry: Entry) -> int:
+        assert self.commit.presenter is not None, "only a presenter takes keys away"
+        keys = None if entry.key is None else [entry.key]
+        return self.tables.forget(self.commit.tenant, self.commit.presenter.scope, keys)
+
+    def _event(
+        self, kind: Kind, entry: Entry, status: Status | None, effects: Sequence[Effect], before: int
+    ) -> Event:
+        presenter = self.commit.presenter
+        return Event(
+            kind=kind,
+            scope=presenter.scope if presenter else None,
+            seq=self.scope.seq + before + 1 if self.scope else None,
+            token=presenter.token if presenter else None,
+            actor=presenter.holder if presenter else None,
+            key=entry.key,
+            fingerprint=entry.fingerprint,
+            status=status,
+            effects=tuple(effects),
+            at=self.at,
+        )
+
+    def _append(self, events: list[Event], ledger: list[LedgerRow]) -> None:
+        if not events:
+            return
+        self.tables.append_events(self.commit.tenant, events)
+        presenter, scope = self.commit.presenter, self.scope
+        if presenter is not None and scope is not None:
+            sealed = any(event.kind == "seal" for event in events)
+            row = ScopeRow(scope.seq + len(events), self.at, sealed)
+            self.tables.move_scope(self.commit.tenant, presenter.scope, row)
+            if ledger:
+                self.tables.record(self.commit.tenant, presenter.scope, ledger)
