@@ -1,0 +1,119 @@
+"""Memories to items and back."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from txmemory.memories.values import Bounds, Memory, memory_type_from
+from txmemory.model import limits
+from txmemory.model.address import Address, Namespace, checked_id
+from txmemory.model.canonical import checked_integer
+from txmemory.model.commit import Bound, Guard, Put
+from txmemory.model.event import Reason
+from txmemory.model.item import Item, Revision, Stored, moment
+
+Source = Memory | str | tuple[str, int]
+"""What a replacement ends: a memory as it was read, an id, or an id at a revision."""
+Expected = Mapping[str, int | None]
+"""What a write expects at ids: a live revision, or None for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One revision in the life of an id. `memory` is None where it was removed; `reason` says why it came or went.
+
+    `reason` is one of stored, replaced, deleted, cleared, evicted, expired; `by` the holder who was named.
+    """
+
+    revision: int
+    memory: Memory | None
+    at: datetime
+    by: str | None
+    reason: Reason
+
+
+def puts_of(namespace: Namespace, memories: Iterable[Memory]) -> tuple[Put, ...]:
+    """What stores these memories."""
+    if isinstance(memories, Memory):
+        raise TypeError("add must be a sequence of Memory")
+    return tuple(put_of(namespace, memory) for memory in memories)
+
+
+def put_of(namespace: Namespace, memory: Memory) -> Put:
+    """What stores this memory."""
+    if not isinstance(memory, Memory):
+        raise TypeError("only a Memory can be stored")
+    return Put(Address(namespace, memory.id), memory.item)
+
+
+def guards_of(namespace: Namespace, expect: Expected | None) -> tuple[Guard, ...]:
+    """The expectations as guards."""
+    if expect is None:
+        return ()
+    if not isinstance(expect, Mapping):
+        raise TypeError("expect must map ids to revisions")
+    return tuple(
+        Guard(
+            Address(namespace, checked_id(id)),
+            0
+            if revision is None
+            else checked_integer(revision, "an expected revision", 1, limits.INTEGER_MOST),
+        )
+        for id, revision in expect.items()
+    )
+
+
+def sources_of(namespace: Namespace, remove: Iterable[Source]) -> tuple[Guard, ...]:
+    """What must all be there to be replaced; a memory that was read must be there as it was read."""
+    if isinstance(remove, str | Memory):
+        raise TypeError("remove must be a sequence of memories, ids or (id, revision)")
+    return tuple(_source(namespace, each) for each in remove)
+
+
+def _source(namespace: Namespace, source: Source) -> Guard:
+    match source:
+        case Memory(id=id, revision=revision):
+            return Guard(Address(namespace, id), revision)
+        case str():
+            return Guard(Address(namespace, checked_id(source)))
+        case (id, revision):
+            checked = checked_integer(revision, "a revision to remove", 1, limits.INTEGER_MOST)
+            return Guard(Address(namespace, checked_id(id)), checked)
+        case _:
+            raise TypeError("remove takes memories, ids or (id, revision)")
+
+
+def bounds_of(namespace: Namespace, bounds: Bounds | None) -> tuple[Bound, ...]:
+    """The bounds of one namespace."""
+    if bounds is None:
+        return ()
+    if not isinstance(bounds, Bounds):
+        raise TypeError("bounds must be a Bounds")
+    return (Bound(namespace, bounds.max_memories),)
+
+
+def memory_from(stored: Stored) -> Memory:
+    """The memory that was found."""
+    return _memory(stored.address.id, stored.revision, stored.item, stored.created_at)
+
+
+def history_entry_from(revision: Revision) -> HistoryEntry:
+    """One revision as the caller sees it."""
+    memory = None
+    if revision.item is not None:
+        memory = _memory(revision.address.id, revision.revision, revision.item, revision.created_at)
+    reason = cast(Reason, revision.reason)
+    return HistoryEntry(revision.revision, memory, moment(revision.at), revision.by, reason)
+
+
+def _memory(id: str, revision: int, item: Item, created_at: int) -> Memory:
+    return Memory(
+        item.text,
+        memory_type=memory_type_from(item.kind),
+        metadata=cast(Mapping[str, str], item.attributes),
+        timestamp=moment(created_at),
+        importance=item.importance,
+        id=id,
+        revision=revision,
+    )

@@ -1,0 +1,150 @@
+"""A memory, its types, and the bounds that a namespace of memories may be given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from types import MappingProxyType
+
+from txmemory.model import limits
+from txmemory.model.address import checked_id
+from txmemory.model.canonical import checked_integer, checked_text, generated_id
+from txmemory.model.item import NOTHING, Item, microseconds, moment
+
+CUSTOM = "custom:"
+
+
+class MemoryType(StrEnum):
+    """The five built-in kinds of memory."""
+
+    CONVERSATION = "conversation"
+    ENTITY = "entity"
+    KNOWLEDGE = "knowledge"
+    USER_FACT = "user_fact"
+    TASK = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """A kind of memory of the caller's own. Its name keeps its case and never becomes a built-in type."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        checked_text(self.name, "memory_type", limits.TEXT_KEY_BYTES - len(CUSTOM))
+
+
+AnyMemoryType = MemoryType | Custom
+_BUILT_IN = {each.value: each for each in MemoryType}
+
+
+def memory_type_of(given: AnyMemoryType | str) -> AnyMemoryType:
+    """The type that is meant: a built-in one by its exact name, else a custom one."""
+    match given:
+        case MemoryType() | Custom():
+            return given
+        case str():
+            return _BUILT_IN.get(given) or Custom(given)
+        case _:
+            raise TypeError("memory_type must be a MemoryType, a Custom or text")
+
+
+def kind_of(memory_type: AnyMemoryType) -> str:
+    """How an item's kind spells the type."""
+    return memory_type.value if isinstance(memory_type, MemoryType) else CUSTOM + memory_type.name
+
+
+def memory_type_from(kind: str) -> AnyMemoryType:
+    """The type that an item's kind spells."""
+    return _BUILT_IN.get(kind) or Custom(kind.removeprefix(CUSTOM))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Memory:
+    """One thing to remember: immutable, checked when built, detached from the caller's objects.
+
+    `content` is at most 1 MiB of UTF-8; `metadata` maps text to text, at most 64 KiB; `importance` is in 0 .. 1;
+    `timestamp` is an aware datetime, kept to the microsecond in UTC, and None lets the store's clock fill it.
+    Without `id` a new one is made. A memory that was read carries the `revision` it was read at.
+
+    >>> Memory("Ada drinks green tea", memory_type="user_fact", metadata={"user_id": "ada"}).memory_type
+    <MemoryType.USER_FACT: 'user_fact'>
+    """
+
+    content: str
+    memory_type: AnyMemoryType
+    metadata: Mapping[str, str]
+    timestamp: datetime | None
+    importance: float | None
+    id: str
+    revision: int | None = field(compare=False)
+    item: Item = field(repr=False, compare=False)
+
+    def __init__(
+        self,
+        content: str,
+        *,
+        memory_type: AnyMemoryType | str = MemoryType.KNOWLEDGE,
+        metadata: Mapping[str, str] | None = None,
+        timestamp: datetime | None = None,
+        importance: float | None = None,
+        id: str | None = None,
+        revision: int | None = None,
+    ) -> None:
+        checked_text(content, "content", limits.TEXT_BYTES, empty=True)
+        kind = memory_type_of(memory_type)
+        item = Item(
+            kind=kind_of(kind),
+            text=content,
+            attributes=NOTHING if metadata is None else _checked_metadata(metadata),
+            created_at=None if timestamp is None else microseconds(timestamp, "timestamp"),
+            importance=importance,
+        )
+        if revision is not None:
+            checked_integer(revision, "revision", 1, limits.INTEGER_MOST)
+        put = object.__setattr__
+        put(self, "content", content)
+        put(self, "memory_type", kind)
+        put(self, "metadata", item.attributes)
+        put(self, "timestamp", None if item.created_at is None else moment(item.created_at))
+        put(self, "importance", item.importance)
+        put(self, "id", generated_id() if id is None else checked_id(id))
+        put(self, "revision", revision)
+        put(self, "item", item)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A memory may travel between processes; its read-only map is made anew there."""
+        remade = partial(
+            Memory,
+            memory_type=self.memory_type,
+            metadata=dict(self.metadata),
+            timestamp=self.timestamp,
+            importance=self.importance,
+            id=self.id,
+            revision=self.revision,
+        )
+        return remade, (self.content,)
+
+    def __repr__(self) -> str:
+        """The type and the revision: content, id and metadata of people stay out of logs."""
+        return f"<Memory {kind_of(self.memory_type).partition(':')[0]} revision={self.revision}>"
+
+
+def _checked_metadata(metadata: object) -> Mapping[str, str]:
+    if not isinstance(metadata, Mapping):
+        raise TypeError("metadata must be a mapping")
+    for value in metadata.values():
+        if not isinstance(value, str):
+            raise TypeError("a metadata value must be text")
+    return MappingProxyType(dict(metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much a namespace may hold after a write: at most `max_memories`, 0 .. 100,000, the oldest go first."""
+
+    max_memories: int
+
+    def __post_init__(self) -> None:
+        checked_integer(self.max_memories, "max_memories", 0, limits.BOUND_MOST)

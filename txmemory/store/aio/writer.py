@@ -1,0 +1,112 @@
+"""Keyed, fenced writes: every call is one transaction."""
+
+from collections.abc import Iterable
+
+from returns.result import Result
+
+from txmemory.drive import run_async
+from txmemory.flow import writing
+from txmemory.memories.translate import Expected, Source
+from txmemory.memories.values import Bounds, Memory
+from txmemory.model import command as wanted
+from txmemory.model.address import Presenter
+from txmemory.model.command import OnMismatch
+from txmemory.model.outcome import Outcome, Receipt
+from txmemory.port import AsyncBackend
+from txmemory.rules.settling import (
+    AppliedRefusal,
+    EntryRefusal,
+    ForgetRefusal,
+    ManyRefusal,
+    SealRefusal,
+    WriteRefusal,
+)
+from txmemory.store.core import Handle
+
+
+class AsyncWriter:
+    """Writes under keys, bound to a scope and a fencing token; made by `AsyncStore.writer`.
+
+    Every call is one transaction that first checks the token: an older one than the scope has seen is `Fenced` and
+    changes nothing, a newer one fences its predecessors from then on, also when the call only looks.
+    """
+
+    def __init__(self, handle: Handle[AsyncBackend], presenter: Presenter) -> None:
+        self._handle = handle
+        self._presenter = presenter
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} token={self._presenter.token}>"
+
+    async def write(
+        self,
+        key: str,
+        add: Iterable[Memory],
+        *,
+        expect: Expected | None = None,
+        bounds: Bounds | None = None,
+        on_mismatch: OnMismatch = "return",
+    ) -> Result[Receipt, WriteRefusal]:
+        """Stores `add` exactly once under `key`, and answers the recorded outcome whenever the key comes again.
+
+        A replay writes nothing, even with other content (`diverged`; with `on_mismatch="refuse"` it is `KeyReused`)
+        and even if what it stored is gone. `expect` maps ids to the revision that must be live, or None for
+        nothing: otherwise `StaleRevision` or `AlreadyExists`, nothing written or recorded. `bounds` evicts the
+        oldest of the namespace in the same transaction. At most 1,000 memories; an id twice counts as its last.
+        """
+        command = self._handle.write(key, add, None, expect, bounds, on_mismatch)
+        flow = writing.write(command, self._handle.tenant, self._presenter)
+        return await run_async(flow, self._handle.backend, self._handle.patience)
+
+    async def replace(
+        self,
+        key: str,
+        add: Iterable[Memory],
+        remove: Iterable[Source],
+        *,
+        expect: Expected | None = None,
+        bounds: Bounds | None = None,
+        on_mismatch: OnMismatch = "return",
+    ) -> Result[Receipt, WriteRefusal]:
+        """Stores `add` and ends all of `remove` once, or, if any of `remove` is gone, does nothing for ever.
+
+        `remove` holds memories as they were read (the revision must still be live), ids, or (id, revision). When one
+        is gone or changed the recorded outcome is `superseded`, and that is what every replay answers.
+        """
+        command = self._handle.write(key, add, remove, expect, bounds, on_mismatch)
+        flow = writing.write(command, self._handle.tenant, self._presenter)
+        return await run_async(flow, self._handle.backend, self._handle.patience)
+
+    async def write_many(
+        self,
+        writes: Iterable[tuple[str, Iterable[Memory]]],
+        *,
+        bounds: Bounds | None = None,
+        on_mismatch: OnMismatch = "return",
+    ) -> Result[tuple[Result[Receipt, EntryRefusal], ...], ManyRefusal]:
+        """Several writes in one transaction, each under its own key and judged on its own, answered in order.
+
+        1 to 1,000 (key, memories) pairs with distinct keys and disjoint ids, together at most 1,000 memories.
+        """
+        handle = self._handle
+        each = tuple(handle.write(key, add, None, None, bounds, on_mismatch) for key, add in writes)
+        flow = writing.write_many(wanted.WriteMany(each), handle.tenant, self._presenter)
+        return await run_async(flow, handle.backend, handle.patience)
+
+    async def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
+        """The outcome recorded for `key`, or None: then nothing with this key and this or an older token can land."""
+        flow = writing.applied(wanted.Applied(key), self._handle.tenant, self._presenter)
+        return await run_async(flow, self._handle.backend, self._handle.patience)
+
+    async def forget_applied(self, key: str) -> Result[bool, ForgetRefusal]:
+        """Takes the key away, so that it can be applied again, and answers whether it was there.
+
+        Safe only once the step's result is durable elsewhere and no older holder can act.
+        """
+        flow = writing.forget_applied(wanted.ForgetApplied(key), self._handle.tenant, self._presenter)
+        return await run_async(flow, self._handle.backend, self._handle.patience)
+
+    async def seal(self) -> Result[int, SealRefusal]:
+        """Finishes the scope: frees its keys, answers how many, and refuses every later keyed call as `Sealed`."""
+        flow = writing.seal(self._handle.tenant, self._presenter)
+        return await run_async(flow, self._handle.backend, self._handle.patience)

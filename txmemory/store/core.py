@@ -1,0 +1,59 @@
+"""What every handle of one open store shares, and what a handle adds to a call before it becomes a command."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from txmemory.drive import Patience
+from txmemory.memories.translate import Expected, Source, bounds_of, guards_of, puts_of, sources_of
+from txmemory.memories.values import Bounds, Memory
+from txmemory.model import command as wanted
+from txmemory.model.address import Namespace, checked_namespace, checked_tenant
+from txmemory.model.command import OnMismatch
+
+AnyBackend = TypeVar("AnyBackend")
+MEMORIES: Namespace = ("memories",)
+
+
+@dataclass(frozen=True, slots=True)
+class Handle(Generic[AnyBackend]):
+    """Where a handle stands: backend, patience, tenant, namespace, and the bounds of every write through it."""
+
+    backend: AnyBackend
+    patience: Patience
+    require_fence: bool
+    tenant: str = "default"
+    namespace: Namespace = MEMORIES
+    bounds: Bounds | None = None
+
+    def of_tenant(self, name: str) -> "Handle[AnyBackend]":
+        """The same in another tenant."""
+        return replace(self, tenant=checked_tenant(name))
+
+    def within(self, parts: tuple[str, ...], bounds: Bounds | None) -> "Handle[AnyBackend]":
+        """The same in a namespace below this one."""
+        bounds_of(self.namespace, bounds)
+        return replace(
+            self, namespace=checked_namespace((*self.namespace, *parts)), bounds=bounds or self.bounds
+        )
+
+    def write(
+        self,
+        key: str,
+        add: Iterable[Memory],
+        remove: Iterable[Source] | None,
+        expect: Expected | None,
+        bounds: Bounds | None,
+        on_mismatch: OnMismatch,
+    ) -> wanted.Write:
+        """A keyed write as a command, detached and checked; with `remove` it is a replacement."""
+        return wanted.Write(
+            kind="write" if remove is None else "replace",
+            key=key,
+            puts=puts_of(self.namespace, add),
+            expect=guards_of(self.namespace, expect),
+            sources=() if remove is None else sources_of(self.namespace, remove),
+            bounds=bounds_of(self.namespace, bounds or self.bounds),
+            given_bounds=bounds is not None,
+            on_mismatch=on_mismatch,
+        )

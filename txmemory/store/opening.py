@@ -1,0 +1,70 @@
+"""Opening a store."""
+
+import math
+from collections.abc import Callable, Generator
+from datetime import datetime
+from types import TracebackType
+from typing import Any
+
+from txmemory.backends.opening import Options, open_backend, open_backend_async
+from txmemory.drive import Patience
+from txmemory.store.aio.store import AsyncStore
+from txmemory.store.core import Handle
+from txmemory.store.sync.store import Store
+
+Clock = Callable[[], datetime]
+
+
+def open(
+    url: str, *, clock: Clock | None = None, require_fence: bool = False, deadline: float = 10.0
+) -> Store:
+    """An open store, usable from many threads and as a context manager; the place is made when it is not there.
+
+    `url` is `sqlite:///relative/path.db`, `sqlite:////absolute/path.db`, `sqlite:///:memory:` or `memory://`.
+    `?synchronous=NORMAL` trades the last writes before a power loss for speed; the default FULL loses none.
+    `clock` answers an aware datetime and replaces the database's clock. `require_fence` refuses calls without a
+    writer. `deadline` is how many seconds a call may wait for others before it is `Contended`.
+
+    Raises `CannotOpen`, or `SchemaMismatch` for a file of a newer release.
+
+    >>> with open("memory://") as memory:
+    ...     must(memory.writer("run-1", token=1).write("step-1", [Memory("green tea")])).replayed
+    False
+    """
+    patience = _patience(deadline)
+    return Store(Handle(open_backend(Options(url, clock, deadline)), patience, require_fence))
+
+
+class open_async:  # noqa: N801  # reads as the function that it stands for; awaited or entered
+    """The same, awaited: `async with open_async(url) as memory` or `memory = await open_async(url)`."""
+
+    def __init__(
+        self, url: str, *, clock: Clock | None = None, require_fence: bool = False, deadline: float = 10.0
+    ) -> None:
+        self._options = Options(url, clock, deadline)
+        self._require_fence = require_fence
+        self._patience = _patience(deadline)
+        self._store: AsyncStore | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncStore]:
+        return self._opened().__await__()
+
+    async def __aenter__(self) -> AsyncStore:
+        self._store = await self._opened()
+        return self._store
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._store is not None:
+            await self._store.close()
+
+    async def _opened(self) -> AsyncStore:
+        backend = await open_backend_async(self._options)
+        return AsyncStore(Handle(backend, self._patience, self._require_fence))
+
+
+def _patience(deadline: float) -> Patience:
+    if not math.isfinite(deadline) or deadline <= 0:
+        raise ValueError("deadline must be a positive number of seconds")
+    return Patience(deadline=float(deadline))

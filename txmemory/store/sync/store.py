@@ -1,0 +1,148 @@
+"""The open store: handles on tenants and namespaces, plain calls, reads."""
+
+from types import TracebackType
+from typing import Self
+
+from returns.result import Failure, Result
+
+from txmemory.drive import run
+from txmemory.flow import reading, writing
+from txmemory.flow.reading import ReadRefusal
+from txmemory.memories.filter import Filter, condition_of
+from txmemory.memories.translate import HistoryEntry, bounds_of, history_entry_from, memory_from, put_of
+from txmemory.memories.values import Bounds, Memory
+from txmemory.model import command as wanted
+from txmemory.model import limits
+from txmemory.model.address import Address, Presenter, checked_id, checked_scope
+from txmemory.model.canonical import checked_integer, checked_text
+from txmemory.model.outcome import Outcome
+from txmemory.model.refusal import FenceRequired
+from txmemory.port import Backend
+from txmemory.rules.settling import PlainRefusal, StoreRefusal
+from txmemory.store.sync.writer import Writer
+from txmemory.store.core import Handle
+
+_ALL = Filter.all()
+
+
+class Store:
+    """An open store, standing in one namespace of one tenant. Made by `txmemory.open`; safe to share.
+
+    Handles made by `tenant` and `within` share the backend; closing one closes it for all.
+    """
+
+    def __init__(self, handle: Handle[Backend]) -> None:
+        self._handle = handle
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the store for all its handles; a call after it raises `Closed`. Closing twice is fine."""
+        self._handle.backend.close()
+
+    def tenant(self, name: str) -> "Store":
+        """The same place in another tenant: nothing is shared between tenants. 1 to 128 bytes."""
+        return Store(self._handle.of_tenant(name))
+
+    def within(self, *parts: str, bounds: Bounds | None = None) -> "Store":
+        """The namespace below this one, such as `within("users", "ada")`; `bounds` holds for writes through it."""
+        return Store(self._handle.within(parts, bounds))
+
+    def writer(
+        self, scope: str, token: int, *, holder: str | None = None, generation: int = 0
+    ) -> Writer:
+        """Keyed writes into this namespace, fenced by `token` (0 .. 2^63-1) within `scope`, a run or a job.
+
+        `holder` tells apart two processes that hold an equal token: the first that is named keeps it.
+        """
+        return Writer(self._handle, Presenter(scope, token, generation, holder))
+
+    def store(
+        self, memory: Memory, *, bounds: Bounds | None = None
+    ) -> Result[Outcome, StoreRefusal | FenceRequired]:
+        """Stores one memory, over what its id had. Neither fenced nor recorded: a retry stores again."""
+        handle = self._handle
+        limited = bounds_of(handle.namespace, bounds or handle.bounds)
+        command = wanted.Store(put_of(handle.namespace, memory), limited)
+        if handle.require_fence:
+            return Failure(FenceRequired())
+        return run(writing.store(command, handle.tenant), handle.backend, handle.patience)
+
+    def delete(self, id: str) -> Result[bool, PlainRefusal | FenceRequired]:
+        """Ends the memory with this id and answers whether it was there."""
+        handle = self._handle
+        command = wanted.Delete(Address(handle.namespace, checked_id(id)))
+        if handle.require_fence:
+            return Failure(FenceRequired())
+        flow = writing.delete(command, handle.tenant)
+        result = run(flow, handle.backend, handle.patience)
+        return result.map(lambda outcome: bool(outcome.removed))
+
+    def clear(self) -> Result[int, PlainRefusal | FenceRequired]:
+        """Ends every memory of this namespace and answers how many. Applied keys and tokens stay."""
+        handle = self._handle
+        if handle.require_fence:
+            return Failure(FenceRequired())
+        flow = writing.clear(wanted.Clear(handle.namespace), handle.tenant)
+        result = run(flow, handle.backend, handle.patience)
+        return result.map(lambda outcome: len(outcome.removed))
+
+    def get(self, id: str) -> Result[Memory | None, ReadRefusal]:
+        """The memory with this id, or None."""
+        handle = self._handle
+        flow = reading.get(handle.tenant, Address(handle.namespace, checked_id(id)))
+        result = run(flow, handle.backend, handle.patience)
+        return result.map(lambda found: None if found is None else memory_from(found))
+
+    def exists(self, id: str) -> Result[bool, ReadRefusal]:
+        """Whether a memory with this id is there."""
+        handle = self._handle
+        flow = reading.get(handle.tenant, Address(handle.namespace, checked_id(id)))
+        result = run(flow, handle.backend, handle.patience)
+        return result.map(lambda found: found is not None)
+
+    def recall(self, filter: Filter = _ALL, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories that the filter accepts, by (timestamp, id) descending. 0 answers none."""
+        handle = self._handle
+        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
+        flow = reading.recall(handle.tenant, handle.namespace, condition_of(filter), limit)
+        result = run(flow, handle.backend, handle.patience)
+        return result.map(lambda found: [memory_from(each) for each in found])
+
+    def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
+        """How many memories the filter accepts, exactly."""
+        handle = self._handle
+        flow = reading.count(handle.tenant, handle.namespace, condition_of(filter))
+        return run(flow, handle.backend, handle.patience)
+
+    def history(self, id: str) -> Result[list[HistoryEntry], ReadRefusal]:
+        """Every revision that this id ever had, oldest first, removals included."""
+        handle = self._handle
+        flow = reading.history(handle.tenant, Address(handle.namespace, checked_id(id)))
+        result = run(flow, handle.backend, handle.patience)
+        return result.map(lambda found: [history_entry_from(each) for each in found])
+
+    def keys(
+        self, scope: str, *, after: str = "", limit: int = 1_000
+    ) -> Result[list[str], ReadRefusal]:
+        """Applied keys of a scope by code point, behind `after`: a snapshot, not fenced."""
+        handle = self._handle
+        checked_text(after, "after", limits.TEXT_KEY_BYTES, empty=True)
+        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
+        flow = reading.keys(handle.tenant, checked_scope(scope), after, limit)
+        return run(flow, handle.backend, handle.patience)
+
+    def applied_count(self, scope: str | None = None) -> Result[int, ReadRefusal]:
+        """How many applied keys the scope, or with None the tenant, holds: a snapshot, not fenced."""
+        handle = self._handle
+        flow = reading.key_count(handle.tenant, None if scope is None else checked_scope(scope))
+        return run(flow, handle.backend, handle.patience)

@@ -1,0 +1,158 @@
+"""Seed 001's immutable store: one value, and every call that may change it answers the store to use next."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from returns.result import Result
+
+from txmemory.backends.inmemory import InMemory, State
+from txmemory.backends.opening import Options
+from txmemory.drive import Patience, run
+from txmemory.flow import reading, writing
+from txmemory.flow.reading import ReadRefusal
+from txmemory.flow.requests import Answer, Flow
+from txmemory.memories.filter import Filter, condition_of
+from txmemory.memories.translate import (
+    Expected,
+    HistoryEntry,
+    Source,
+    bounds_of,
+    history_entry_from,
+    memory_from,
+    put_of,
+)
+from txmemory.memories.values import Bounds, Memory
+from txmemory.model import command as wanted
+from txmemory.model import limits
+from txmemory.model.address import Address, Presenter, checked_id, checked_scope
+from txmemory.model.canonical import checked_integer
+from txmemory.model.command import OnMismatch
+from txmemory.model.outcome import Outcome, Receipt
+from txmemory.rules.settling import AppliedRefusal, ForgetRefusal, PlainRefusal, StoreRefusal, WriteRefusal
+from txmemory.store.core import Handle
+
+_ALL = Filter.all()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InMemoryStore:
+    """A store that is a value: applied keys and fencing tokens are part of it.
+
+    Every call that may change something answers (the store to use next, result) and leaves this one as it was. Going
+    on with an older value forgets what happened since, the fence included. A change copies the store's maps: meant
+    for tests, simulation and small sets. `InMemoryStore.empty()` is the first.
+
+    >>> store = InMemoryStore.empty()
+    >>> later, receipt = store.write("run-1", 1, "step-1", [Memory("green tea")])
+    >>> store.count().unwrap(), later.count().unwrap()
+    (0, 1)
+    """
+
+    handle: Handle[InMemory]
+
+    @classmethod
+    def empty(cls, *, clock: Callable[[], datetime] | None = None) -> "InMemoryStore":
+        """A store that holds nothing."""
+        backend = InMemory(State(), Options("memory://", clock).microseconds_clock())
+        return cls(Handle(backend, Patience(), require_fence=False))
+
+    def __repr__(self) -> str:
+        return "<InMemoryStore>"
+
+    def tenant(self, name: str) -> "InMemoryStore":
+        """The same store, standing in another tenant."""
+        return InMemoryStore(self.handle.of_tenant(name))
+
+    def within(self, *parts: str, bounds: Bounds | None = None) -> "InMemoryStore":
+        """The same store, standing in a namespace below this one."""
+        return InMemoryStore(self.handle.within(parts, bounds))
+
+    def write(
+        self,
+        scope: str,
+        token: int,
+        key: str,
+        add: Iterable[Memory],
+        remove: Iterable[Source] | None = None,
+        *,
+        expect: Expected | None = None,
+        bounds: Bounds | None = None,
+        on_mismatch: OnMismatch = "return",
+    ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
+        """A keyed write; with `remove`, a replacement that needs all of them. See `Writer.write` and `replace`."""
+        command = self.handle.write(key, add, remove, expect, bounds, on_mismatch)
+        return self._next(writing.write(command, self.handle.tenant, Presenter(scope, token)))
+
+    def applied(
+        self, scope: str, token: int, key: str
+    ) -> tuple["InMemoryStore", Result[Outcome | None, AppliedRefusal]]:
+        """The outcome recorded for the key; with a newer token the next store fences older ones."""
+        return self._next(writing.applied(wanted.Applied(key), self.handle.tenant, Presenter(scope, token)))
+
+    def forget_applied(
+        self, scope: str, token: int, key: str
+    ) -> tuple["InMemoryStore", Result[bool, ForgetRefusal]]:
+        """Takes the key away and answers whether it was there."""
+        command = wanted.ForgetApplied(key)
+        return self._next(writing.forget_applied(command, self.handle.tenant, Presenter(scope, token)))
+
+    def store(
+        self, memory: Memory, *, bounds: Bounds | None = None
+    ) -> tuple["InMemoryStore", Result[Outcome, StoreRefusal]]:
+        """Stores one memory without a key."""
+        limited = bounds_of(self.handle.namespace, bounds or self.handle.bounds)
+        return self._next(
+            writing.store(wanted.Store(put_of(self.handle.namespace, memory), limited), self.handle.tenant)
+        )
+
+    def delete(self, id: str) -> tuple["InMemoryStore", Result[bool, PlainRefusal]]:
+        """Ends the memory with this id and answers whether it was there."""
+        command = wanted.Delete(Address(self.handle.namespace, checked_id(id)))
+        store, result = self._next(writing.delete(command, self.handle.tenant))
+        return store, result.map(lambda outcome: bool(outcome.removed))
+
+    def clear(self) -> tuple["InMemoryStore", Result[int, PlainRefusal]]:
+        """Ends every memory of this namespace and answers how many; applied keys and tokens stay."""
+        store, result = self._next(writing.clear(wanted.Clear(self.handle.namespace), self.handle.tenant))
+        return store, result.map(lambda outcome: len(outcome.removed))
+
+    def get(self, id: str) -> Result[Memory | None, ReadRefusal]:
+        """The memory with this id, or None."""
+        found = self._read(reading.get(self.handle.tenant, Address(self.handle.namespace, checked_id(id))))
+        return found.map(lambda stored: None if stored is None else memory_from(stored))
+
+    def exists(self, id: str) -> Result[bool, ReadRefusal]:
+        """Whether a memory with this id is there."""
+        return self.get(id).map(lambda memory: memory is not None)
+
+    def recall(self, filter: Filter = _ALL, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories that the filter accepts."""
+        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
+        flow = reading.recall(self.handle.tenant, self.handle.namespace, condition_of(filter), limit)
+        return self._read(flow).map(lambda found: [memory_from(each) for each in found])
+
+    def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
+        """How many memories the filter accepts."""
+        return self._read(reading.count(self.handle.tenant, self.handle.namespace, condition_of(filter)))
+
+    def history(self, id: str) -> Result[list[HistoryEntry], ReadRefusal]:
+        """Every revision that this id ever had, oldest first."""
+        flow = reading.history(self.handle.tenant, Address(self.handle.namespace, checked_id(id)))
+        return self._read(flow).map(lambda found: [history_entry_from(each) for each in found])
+
+    def applied_count(self, scope: str | None = None) -> Result[int, ReadRefusal]:
+        """How many applied keys the scope, or the tenant, holds."""
+        return self._read(
+            reading.key_count(self.handle.tenant, None if scope is None else checked_scope(scope))
+        )
+
+    def _read(self, flow: Flow[Answer]) -> Answer:
+        return run(flow, self.handle.backend, self.handle.patience)
+
+    def _next(self, flow: Flow[Answer]) -> tuple["InMemoryStore", Answer]:
+        backend = self.handle.backend.fork()
+        answer = run(flow, backend, self.handle.patience)
+        if not backend.changed:
+            return self, answer
+        return InMemoryStore(replace(self.handle, backend=backend)), answer
