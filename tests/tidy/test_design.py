@@ -1,0 +1,69 @@
+"""The design says what is true: every guarantee names a test that exists, every column stands in the schema page."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+from tests.tidy.project import ROOT, text, tree
+
+GUARANTEES = Path("design/guarantees.md")
+SCHEMA = Path("design/schema.md")
+
+ITEM = re.compile(r"^\d+\.\s", re.MULTILINE)
+PROOF = re.compile(r"\bTest:\s*(?P<tests>`[^`]+::[^`]+`(?:,\s*`[^`]+::[^`]+`)*)")
+WAITING = re.compile(r"\bWaits for:\s*\S")
+HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
+
+
+def guarantees() -> list[str]:
+    """The items of the numbered list, each with its proof."""
+    return [item.strip() for item in ITEM.split(text(GUARANTEES))[1:]]
+
+
+def functions(path: Path) -> set[str]:
+    return {
+        node.name for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def section(page: str, table: str) -> str:
+    """What stands under the heading that names the table."""
+    headings = list(HEADING.finditer(page))
+    for heading, after in zip(headings, [*headings[1:], None], strict=True):
+        if f"`{table}`" in heading.group():
+            return page[heading.end() : after.start() if after else len(page)]
+    return ""
+
+
+def test_every_guarantee_names_its_test_or_what_it_waits_for() -> None:
+    assert guarantees()
+    assert [item for item in guarantees() if not PROOF.search(item) and not WAITING.search(item)] == []
+
+
+def test_every_test_that_a_guarantee_names_exists() -> None:
+    named = [
+        test
+        for item in guarantees()
+        for proof in PROOF.finditer(item)
+        for test in proof["tests"].split("`")[1::2]
+    ]
+    gone = []
+    for test in named:
+        path, _, name = test.partition("::")
+        if not (ROOT / path).is_file() or name.rpartition("::")[2] not in functions(Path(path)):
+            gone.append(test)
+    assert gone == []
+
+
+def test_every_table_and_column_stands_in_the_schema_page() -> None:
+    tables = importlib.import_module("txmemory.backends.sql.tables").metadata.tables
+    page = text(SCHEMA)
+    missing = [
+        f"{table.name}.{column.name}"
+        for table in tables.values()
+        for column in table.columns
+        if f"`{column.name}`" not in section(page, table.name)
+    ]
+    assert tables
+    assert missing == []
