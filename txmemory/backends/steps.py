@@ -149,7 +149,7 @@ def carry_out(tables: Tables, commit: Commit) -> Reply:
         entry = commit.entries[place]
         if isinstance(status, Found):
             met[place] = status
-        elif excess and any(isinstance(change, Put) for change in entry.changes):
+        elif excess and status == "stored" and any(isinstance(change, Put) for change in entry.changes):
             met[place] = Found({}, excess)
         else:
             draft.apply(place, entry, status)
@@ -272,7 +272,7 @@ class _Draft:
                             effects.append(self._remove(self.heads[address], reason))
                     case RemoveWhere(reason=reason):
                         ended = sorted(self.heads.values(), key=lambda head: head.address.order)
-                        effects.extend(self._remove(head, reason) for head in ended)
+                        effects.extend(self._remove(head, self._ending(head, reason)) for head in ended)
                     case unreachable:
                         assert_never(unreachable)
         self.applied.append((place, entry, status, effects))
@@ -283,6 +283,10 @@ class _Draft:
         self._revise(head, put.item, "stored", salt)
         bound = commitment(salt, put.item, head.created_at)
         return Effect(*put.address, head.revision, "put", "stored", bound)
+
+    def _ending(self, head: Head, reason: Reason) -> Reason:
+        """What ended the item: an expired one was gone before, whatever takes it away."""
+        return "expired" if expired(head.expires_at, self.now) else reason
 
     def _remove(self, head: Head, reason: Reason) -> Effect:
         ended = Head(
@@ -328,7 +332,7 @@ class _Draft:
         for namespace in self.victims:
             for victim in self.victims[namespace]:
                 change = self.changes.get(victim.address)
-                reason: Reason = "expired" if expired(victim.expires_at, self.now) else "evicted"
+                reason = self._ending(victim, "evicted")
                 last.append(self._remove(change.head if change else victim, reason))
 
     def write(self, met: list[Met | None]) -> Reply:

@@ -117,9 +117,14 @@ def new_salt() -> bytes:
     return os.urandom(16)
 
 
+def salted_digest(salt: bytes, plain: bytes) -> bytes:
+    """SHA-256 over the salt and `plain`, 32 bytes that say nothing about `plain` to who has no salt."""
+    return hashlib.sha256(salt + plain).digest()
+
+
 def sealed_digest(salt: bytes, plain: bytes) -> bytes:
     """The salt and, behind it, SHA-256 over salt and `plain`: 48 bytes that say nothing about `plain`."""
-    return salt + hashlib.sha256(salt + plain).digest()
+    return salt + salted_digest(salt, plain)
 
 
 def opens(sealed: bytes, plain: bytes) -> bool:

@@ -54,7 +54,8 @@ class Write:
                 [
                     namespace_text(put.address.namespace),
                     None if isinstance(put.address.id, GeneratedId) else put.address.id,
-                    put.item.content(put.item.created_at),
+                    put.item.digest.hex(),
+                    put.item.created_at,
                 ]
                 for put in self.puts
             ],

@@ -8,7 +8,14 @@ from types import MappingProxyType
 
 from txmemory.model import limits
 from txmemory.model.address import Address
-from txmemory.model.canonical import canonical_json, checked_integer, checked_json, checked_text, digest
+from txmemory.model.canonical import (
+    canonical_json,
+    checked_integer,
+    checked_json,
+    checked_text,
+    digest,
+    salted_digest,
+)
 
 Scalar = str | int | float | bool
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})
@@ -52,6 +59,7 @@ class Item:
     expires_at: int | None = None
     importance: float | None = None
     attributes_text: str = field(default="{}", init=False, repr=False, compare=False)
+    _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES)
@@ -68,17 +76,15 @@ class Item:
         if self.importance is not None:
             object.__setattr__(self, "importance", checked_importance(self.importance))
 
-    def content(self, created_at: int | None) -> list[object]:
-        """All that the item says, as JSON, in the order that fingerprints and commitments spell it."""
-        return [
-            self.kind,
-            self.text,
-            self.data,
-            self.attributes_text,
-            created_at,
-            self.expires_at,
-            self.importance,
-        ]
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 over all that was given but `created_at`, which the store may fill in."""
+        known = self._digest
+        if known is None:
+            given = [self.kind, self.text, self.data, self.attributes_text, self.expires_at, self.importance]
+            known = digest(canonical_json(given))
+            object.__setattr__(self, "_digest", known)
+        return known
 
 
 def checked_data(value: object) -> str:
@@ -119,8 +125,11 @@ def checked_importance(importance: object) -> float:
 
 
 def commitment(salt: bytes, item: Item, created_at: int) -> bytes:
-    """What an event says of a revision's content without holding it: SHA-256 over the salt and the content."""
-    return digest(f"{salt.hex()}{canonical_json(item.content(created_at))}")
+    """What an event says of a revision's content without holding it: 32 bytes over salt, content and its time.
+
+    A database that fills the time in can finish it from `item.digest`, without seeing the content again.
+    """
+    return salted_digest(salt, item.digest + str(created_at).encode())
 
 
 @dataclass(frozen=True, slots=True)

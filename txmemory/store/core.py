@@ -41,19 +41,33 @@ class Handle(Generic[AnyBackend]):
         self,
         key: str,
         add: Iterable[Memory],
-        remove: Iterable[Source] | None,
         expect: Expected | None,
         bounds: Bounds | None,
         on_mismatch: OnMismatch,
     ) -> wanted.Write:
-        """A keyed write as a command, detached and checked; with `remove` it is a replacement."""
+        """A keyed write as a command, detached and checked."""
         return wanted.Write(
-            kind="write" if remove is None else "replace",
+            kind="write",
             key=key,
             puts=puts_of(self.namespace, add),
             expect=guards_of(self.namespace, expect),
-            sources=() if remove is None else sources_of(self.namespace, remove),
             bounds=bounds_of(self.namespace, bounds or self.bounds),
             given_bounds=bounds is not None,
             on_mismatch=on_mismatch,
+        )
+
+    def replace(
+        self,
+        key: str,
+        add: Iterable[Memory],
+        remove: Iterable[Source],
+        expect: Expected | None,
+        bounds: Bounds | None,
+        on_mismatch: OnMismatch,
+    ) -> wanted.Write:
+        """A keyed replacement as a command."""
+        return replace(
+            self.write(key, add, expect, bounds, on_mismatch),
+            kind="replace",
+            sources=sources_of(self.namespace, remove),
         )

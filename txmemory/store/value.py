@@ -74,14 +74,29 @@ class InMemoryStore:
         token: int,
         key: str,
         add: Iterable[Memory],
-        remove: Iterable[Source] | None = None,
         *,
         expect: Expected | None = None,
         bounds: Bounds | None = None,
         on_mismatch: OnMismatch = "return",
     ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
-        """A keyed write; with `remove`, a replacement that needs all of them. See `Writer.write` and `replace`."""
-        command = self.handle.write(key, add, remove, expect, bounds, on_mismatch)
+        """Stores `add` exactly once under the key. See `Writer.write`."""
+        command = self.handle.write(key, add, expect, bounds, on_mismatch)
+        return self._next(writing.write(command, self.handle.tenant, Presenter(scope, token)))
+
+    def replace(
+        self,
+        scope: str,
+        token: int,
+        key: str,
+        add: Iterable[Memory],
+        remove: Iterable[Source],
+        *,
+        expect: Expected | None = None,
+        bounds: Bounds | None = None,
+        on_mismatch: OnMismatch = "return",
+    ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
+        """Stores `add` and ends all of `remove` once, or does nothing for ever. See `Writer.replace`."""
+        command = self.handle.replace(key, add, remove, expect, bounds, on_mismatch)
         return self._next(writing.write(command, self.handle.tenant, Presenter(scope, token)))
 
     def applied(

@@ -112,8 +112,11 @@ class Sqlite:
         return replayed(self._statements, self._fetch, commit)
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
-        """Answers a replay from a read; else hands the commit to the writer and waits."""
+        """Answers a replay from a read; else the commit is done at once or handed to the writer's thread."""
         self.guard.check()
+        reply = self.writer.at_once(commit)
+        if reply is not None:
+            return reply
         known = self.replayed(commit)
         if known is not None:
             return known

@@ -1,18 +1,20 @@
-"""The one thread of a store that writes: it commits what is waiting together, a savepoint each.
+"""The one writer of a store: it commits what is waiting together, a savepoint each.
 
-SQLite lets one writer at a time and has no queue; a thread that is the only writer of its process makes one, and an
-fsync that is shared. A caller is answered only after the commit that made its own durable.
+SQLite lets one writer at a time and has no queue; a thread that serves all callers of its process makes one, and an
+fsync that is shared. A caller is answered only after the commit that made its own durable. Where nobody writes and
+nobody waits, a caller that blocks anyway does the work itself: the hand-over would take longer than the work.
 """
 
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from txmemory.backends.sql.statements import Statements
 from txmemory.backends.sqlite.connecting import Place, code_of, fault_of, translated
 from txmemory.backends.sqlite.guard import SqliteTables
+from txmemory.backends.sqlite.reading import Rows, replayed
 from txmemory.backends.steps import carry_out
 from txmemory.model.commit import Commit, Reply
 from txmemory.port import Closed, Lost
@@ -80,6 +82,24 @@ class Writer:
                 raise Closed("the store is closed")
             self._waiting.put(waiting)
 
+    def at_once(self, commit: Commit) -> Reply | None:
+        """What the commit met, done here and now; None where others write or wait: it has to be submitted."""
+        if self.between.locked() or not self._waiting.empty():
+            return None
+        with self.between:
+            if self._closed:
+                raise Closed("the store is closed")
+            try:
+                known = replayed(self._statements, self._fetch, commit)
+                return self._transact([commit])[0] if known is None else known
+            except _Broken as broken:
+                cause = broken.cause
+        raise cause
+
+    def _fetch(self, statement: str, values: Mapping[str, object], /) -> Rows:
+        with translated():
+            return self._usable().execute(statement, values).fetchall()
+
     def close(self) -> None:
         """Finishes what was submitted, then ends the thread and the connection."""
         with self._accepting:
@@ -105,8 +125,9 @@ class Writer:
             last = waiting is None
             if batch:
                 self._write(batch)
-        if self._connection is not None:
-            self._connection.close()
+        with self.between:
+            if self._connection is not None:
+                self._connection.close()
 
     def _write(self, batch: Sequence[Waiting]) -> None:
         try:
@@ -126,22 +147,32 @@ class Writer:
                 waiting.answer(reply)
 
     def _transact(self, commits: Sequence[Commit]) -> list[Reply]:
+        """Runs the commits in one durable one, all or nothing, whatever interrupts it."""
         connection = self._usable()
-        with translated():
-            self.begin(connection)
         try:
-            replies = [self._savepoint(connection, commit) for commit in commits]
-        except BaseException as error:  # noqa: BLE001  # as above
+            with translated():
+                self.begin(connection)
+            replies = self._carried_out(connection, commits)
+            self._make_durable(connection)
+        except BaseException:
             self._undo(connection)
-            raise _Broken(fault_of(error) if isinstance(error, sqlite3.Error) else error) from None
-        self._make_durable(connection)
+            raise
         return replies
 
-    def _savepoint(self, connection: sqlite3.Connection, commit: Commit) -> Reply:
-        connection.execute("SAVEPOINT one")
-        reply = carry_out(self._tables, commit)
-        connection.execute("RELEASE one")
-        return reply
+    def _carried_out(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[Reply]:
+        try:
+            if len(commits) == 1:
+                return [carry_out(self._tables, commits[0])]
+            replies: list[Reply] = []
+            for commit in commits:
+                connection.execute("SAVEPOINT one")
+                replies.append(carry_out(self._tables, commit))
+                connection.execute("RELEASE one")
+            return replies
+        except sqlite3.Error as error:
+            raise _Broken(fault_of(error)) from None
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is the caller's to know
+            raise _Broken(error) from None
 
     def begin(self, connection: sqlite3.Connection) -> None:
         """Takes the file's write lock; waiting for it is bounded by the store's deadline."""
@@ -155,9 +186,9 @@ class Writer:
         try:
             self.commit(connection)
         except sqlite3.Error as error:
-            self._undo(connection)
             if code_of(error).startswith(("SQLITE_BUSY", "SQLITE_FULL")):
                 raise fault_of(error) from None
+            self._undo(connection)
             self._drop()  # what reached the disk is not known, and neither is what this connection believes
             raise Lost(code_of(error)) from None
 
@@ -177,6 +208,8 @@ class Writer:
     def _usable(self) -> sqlite3.Connection:
         """The connection, if its file still stands at its path; else a new one, if what stands there is a store."""
         identity = self._place.identity()
+        if self._connection is not None and self._connection.in_transaction:
+            self._undo(self._connection)  # an undo was interrupted
         if self._connection is None or identity != self._identity:
             self._drop()
             with translated():

@@ -54,7 +54,7 @@ class AsyncWriter:
         nothing: otherwise `StaleRevision` or `AlreadyExists`, nothing written or recorded. `bounds` evicts the
         oldest of the namespace in the same transaction. At most 1,000 memories; an id twice counts as its last.
         """
-        command = self._handle.write(key, add, None, expect, bounds, on_mismatch)
+        command = self._handle.write(key, add, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
         return await run_async(flow, self._handle.backend, self._handle.patience)
 
@@ -73,7 +73,7 @@ class AsyncWriter:
         `remove` holds memories as they were read (the revision must still be live), ids, or (id, revision). When one
         is gone or changed the recorded outcome is `superseded`, and that is what every replay answers.
         """
-        command = self._handle.write(key, add, remove, expect, bounds, on_mismatch)
+        command = self._handle.replace(key, add, remove, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
         return await run_async(flow, self._handle.backend, self._handle.patience)
 
@@ -89,7 +89,7 @@ class AsyncWriter:
         1 to 1,000 (key, memories) pairs with distinct keys and disjoint ids, together at most 1,000 memories.
         """
         handle = self._handle
-        each = tuple(handle.write(key, add, None, None, bounds, on_mismatch) for key, add in writes)
+        each = tuple(handle.write(key, add, None, bounds, on_mismatch) for key, add in writes)
         flow = writing.write_many(wanted.WriteMany(each), handle.tenant, self._presenter)
         return await run_async(flow, handle.backend, handle.patience)
 

@@ -1,3 +1,4 @@
+# Generated from ../aio/store.py by scripts/generate. Do not edit.
 """The open store: handles on tenants and namespaces, plain calls, reads."""
 
 from types import TracebackType
@@ -19,8 +20,8 @@ from txmemory.model.outcome import Outcome
 from txmemory.model.refusal import FenceRequired
 from txmemory.port import Backend
 from txmemory.rules.settling import PlainRefusal, StoreRefusal
-from txmemory.store.sync.writer import Writer
 from txmemory.store.core import Handle
+from txmemory.store.sync.writer import Writer
 
 _ALL = Filter.all()
 
@@ -57,9 +58,7 @@ class Store:
         """The namespace below this one, such as `within("users", "ada")`; `bounds` holds for writes through it."""
         return Store(self._handle.within(parts, bounds))
 
-    def writer(
-        self, scope: str, token: int, *, holder: str | None = None, generation: int = 0
-    ) -> Writer:
+    def writer(self, scope: str, token: int, *, holder: str | None = None, generation: int = 0) -> Writer:
         """Keyed writes into this namespace, fenced by `token` (0 .. 2^63-1) within `scope`, a run or a job.
 
         `holder` tells apart two processes that hold an equal token: the first that is named keeps it.
@@ -131,9 +130,7 @@ class Store:
         result = run(flow, handle.backend, handle.patience)
         return result.map(lambda found: [history_entry_from(each) for each in found])
 
-    def keys(
-        self, scope: str, *, after: str = "", limit: int = 1_000
-    ) -> Result[list[str], ReadRefusal]:
+    def keys(self, scope: str, *, after: str = "", limit: int = 1_000) -> Result[list[str], ReadRefusal]:
         """Applied keys of a scope by code point, behind `after`: a snapshot, not fenced."""
         handle = self._handle
         checked_text(after, "after", limits.TEXT_KEY_BYTES, empty=True)

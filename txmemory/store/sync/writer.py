@@ -1,3 +1,4 @@
+# Generated from ../aio/writer.py by scripts/generate. Do not edit.
 """Keyed, fenced writes: every call is one transaction."""
 
 from collections.abc import Iterable
@@ -54,7 +55,7 @@ class Writer:
         nothing: otherwise `StaleRevision` or `AlreadyExists`, nothing written or recorded. `bounds` evicts the
         oldest of the namespace in the same transaction. At most 1,000 memories; an id twice counts as its last.
         """
-        command = self._handle.write(key, add, None, expect, bounds, on_mismatch)
+        command = self._handle.write(key, add, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
         return run(flow, self._handle.backend, self._handle.patience)
 
@@ -73,7 +74,7 @@ class Writer:
         `remove` holds memories as they were read (the revision must still be live), ids, or (id, revision). When one
         is gone or changed the recorded outcome is `superseded`, and that is what every replay answers.
         """
-        command = self._handle.write(key, add, remove, expect, bounds, on_mismatch)
+        command = self._handle.replace(key, add, remove, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
         return run(flow, self._handle.backend, self._handle.patience)
 
@@ -89,7 +90,7 @@ class Writer:
         1 to 1,000 (key, memories) pairs with distinct keys and disjoint ids, together at most 1,000 memories.
         """
         handle = self._handle
-        each = tuple(handle.write(key, add, None, None, bounds, on_mismatch) for key, add in writes)
+        each = tuple(handle.write(key, add, None, bounds, on_mismatch) for key, add in writes)
         flow = writing.write_many(wanted.WriteMany(each), handle.tenant, self._presenter)
         return run(flow, handle.backend, handle.patience)
 
