@@ -28,10 +28,10 @@ class Query(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Get(Query[Stored]):
-    """The live items at these addresses, those that are there, in the order asked."""
+    """The live item at an address: one row or none."""
 
     tenant: str
-    addresses: tuple[Address, ...]
+    address: Address
 
 
 @dataclass(frozen=True, slots=True)

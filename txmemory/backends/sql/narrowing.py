@@ -2,9 +2,8 @@
 
 from typing import Any, assert_never
 
-from sqlalchemy import ColumnElement, bindparam, false, true
+from sqlalchemy import ColumnElement, Table, bindparam, false, true
 
-from txmemory.backends.sql.tables import item
 from txmemory.model.filter import Condition, Everything, KindIn, Nothing
 
 Shape = tuple[str, int]
@@ -24,8 +23,8 @@ def shape(condition: Condition) -> Shape:
             assert_never(unreachable)
 
 
-def clause(shape: Shape) -> ColumnElement[bool]:
-    """The SQL of every condition of this shape."""
+def clause(item: Table, shape: Shape) -> ColumnElement[bool]:
+    """The SQL of every condition of this shape over the heads."""
     name, size = shape
     match name:
         case "everything":

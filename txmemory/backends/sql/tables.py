@@ -1,9 +1,12 @@
 """The tables. Tenant leads every key, times are integer microseconds UTC, content lives in `revision` alone."""
 
+from dataclasses import dataclass
+
 from sqlalchemy import (
     BigInteger,
     Column,
     Float,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -15,149 +18,190 @@ from sqlalchemy import (
     text,
 )
 
-metadata = MetaData()
+VERSION = "0001"
+"""The schema that this release reads and writes."""
+KNOWN_VERSIONS = ("0001",)
+"""Every version that it can migrate from, oldest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables as one technology names them."""
+
+    metadata: MetaData
+    scope: Table
+    ledger: Table
+    event: Table
+    item: Table
+    revision: Table
+    version: Table
+    namespace: Table
 
 
 def _text(name: str, *, nullable: bool = False) -> Column[str]:
-    return Column(name, Text(), nullable=nullable)
+    """Text that compares by code point everywhere."""
+    return Column(name, Text().with_variant(Text(collation="C"), "postgresql"), nullable=nullable)
 
 
 def _integer(name: str, *, nullable: bool = False) -> Column[int]:
     return Column(name, BigInteger(), nullable=nullable)
 
 
-scope = Table(
-    "txm_scope",
-    metadata,
-    _text("tenant"),
-    _text("scope"),
-    _integer("generation"),
-    _integer("token"),
-    _text("holder", nullable=True),
-    _integer("seq"),
-    _integer("last_at"),
-    Column("sealed", Integer(), nullable=False),
-    PrimaryKeyConstraint("tenant", "scope"),
-    sqlite_with_rowid=False,
-)
+def _flag(name: str) -> Column[int]:
+    """0 or 1: an index over the rows where it is 1 is spelled alike everywhere."""
+    return Column(name, Integer(), nullable=False)
 
-ledger = Table(
-    "txm_ledger",
-    metadata,
-    _text("tenant"),
-    _text("scope"),
-    _text("key"),
-    Column("fingerprint", LargeBinary(), nullable=False),
-    _text("outcome"),
-    _integer("at"),
-    PrimaryKeyConstraint("tenant", "scope", "key"),
-    sqlite_with_rowid=False,
-)
 
-event = Table(
-    "txm_event",
-    metadata,
-    Column("row", Integer(), primary_key=True, autoincrement=True),
-    _text("tenant"),
-    Column("version", Integer(), nullable=False),
-    _text("kind"),
-    _text("scope", nullable=True),
-    _integer("seq", nullable=True),
-    _integer("token", nullable=True),
-    _text("actor", nullable=True),
-    _text("key", nullable=True),
-    Column("fingerprint", LargeBinary(), nullable=True),
-    _text("status", nullable=True),
-    _text("effects"),
-    _integer("at"),
-    sqlite_autoincrement=True,
-)
-Index(
-    "txm_event_seq",
-    event.c.tenant,
-    event.c.scope,
-    event.c.seq,
-    unique=True,
-    sqlite_where=text("scope IS NOT NULL"),
-)
+def tables(prefix: str, schema: str | None) -> Tables:
+    """The tables with a prefix before each name, in a schema or in none."""
+    metadata = MetaData(schema=schema)
+    return Tables(
+        metadata=metadata,
+        scope=_scope(metadata, prefix),
+        ledger=_ledger(metadata, prefix),
+        event=_event(metadata, prefix),
+        item=_item(metadata, prefix),
+        revision=_revision(metadata, prefix),
+        namespace=_namespace(metadata, prefix),
+        version=Table(
+            f"{prefix}schema",
+            metadata,
+            Column("version_num", String(32), nullable=False),
+            PrimaryKeyConstraint("version_num", name=f"{prefix}schema_pkc"),
+        ),
+    )
 
-item = Table(
-    "txm_item",
-    metadata,
-    _text("tenant"),
-    _text("namespace"),
-    _text("id"),
-    Column("live", Integer(), nullable=False),
-    _integer("revision"),
-    _text("kind"),
-    _text("attributes"),
-    _integer("created_at"),
-    _integer("updated_at"),
-    _integer("expires_at", nullable=True),
-    Column("importance", Float(), nullable=True),
-    _integer("added_at"),
-    Column("added_ordinal", Integer(), nullable=False),
-    PrimaryKeyConstraint("tenant", "namespace", "id"),
-    sqlite_with_rowid=False,
-)
-Index(
-    "txm_item_age",
-    item.c.tenant,
-    item.c.namespace,
-    item.c.created_at,
-    item.c.id,
-    sqlite_where=text("live = 1"),
-)
-Index(
-    "txm_item_kind",
-    item.c.tenant,
-    item.c.namespace,
-    item.c.kind,
-    item.c.created_at,
-    item.c.id,
-    sqlite_where=text("live = 1"),
-)
-Index(
-    "txm_item_expiry",
-    item.c.tenant,
-    item.c.namespace,
-    item.c.expires_at,
-    item.c.id,
-    sqlite_where=text("live = 1 AND expires_at IS NOT NULL"),
-)
 
-revision = Table(
-    "txm_revision",
-    metadata,
-    _text("tenant"),
-    _text("namespace"),
-    _text("id"),
-    _integer("revision"),
-    _text("kind", nullable=True),
-    _text("text", nullable=True),
-    _text("data", nullable=True),
-    _text("attributes", nullable=True),
-    _integer("created_at"),
-    _integer("expires_at", nullable=True),
-    Column("importance", Float(), nullable=True),
-    Column("salt", LargeBinary(), nullable=False),
-    _integer("at"),
-    Column("ordinal", Integer(), nullable=False),
-    _text("by", nullable=True),
-    _text("reason"),
-    PrimaryKeyConstraint("tenant", "namespace", "id", "revision"),
-    sqlite_with_rowid=False,
-)
+def _scope(metadata: MetaData, prefix: str) -> Table:
+    """Fence, order and claim of a scope in one row, which is locked, updated in place and indexed no further."""
+    return Table(
+        f"{prefix}scope",
+        metadata,
+        _text("tenant"),
+        _text("scope"),
+        _integer("generation"),
+        _integer("token"),
+        _text("holder", nullable=True),
+        _integer("seq"),
+        _integer("last_at"),
+        _flag("sealed"),
+        PrimaryKeyConstraint("tenant", "scope"),
+        sqlite_with_rowid=False,
+        postgresql_with={"fillfactor": 50},
+    )
 
-schema = Table(
-    "txm_schema",
-    metadata,
-    Column("version_num", String(32), nullable=False),
-    PrimaryKeyConstraint("version_num", name="txm_schema_pkc"),
-)
-"""One row: the version of the schema, where the migrations look for it."""
 
-VERSION = "0001"
-"""The schema that this release reads and writes."""
-KNOWN_VERSIONS = ("0001",)
-"""Every version that it can migrate from, oldest first."""
+def _ledger(metadata: MetaData, prefix: str) -> Table:
+    return Table(
+        f"{prefix}ledger",
+        metadata,
+        _text("tenant"),
+        _text("scope"),
+        _text("key"),
+        Column("fingerprint", LargeBinary(), nullable=False),
+        _text("outcome"),
+        _integer("at"),
+        PrimaryKeyConstraint("tenant", "scope", "key"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _event(metadata: MetaData, prefix: str) -> Table:
+    """The log. Its row number is given once and promises no more than that."""
+    table = Table(
+        f"{prefix}event",
+        metadata,
+        Column(
+            "row", BigInteger().with_variant(Integer(), "sqlite"), Identity(always=True), primary_key=True
+        ),
+        _text("tenant"),
+        Column("version", Integer(), nullable=False),
+        _text("kind"),
+        _text("scope", nullable=True),
+        _integer("seq", nullable=True),
+        _integer("token", nullable=True),
+        _text("actor", nullable=True),
+        _text("key", nullable=True),
+        Column("fingerprint", LargeBinary(), nullable=True),
+        _text("status", nullable=True),
+        _text("effects"),
+        _integer("at"),
+        sqlite_autoincrement=True,
+    )
+    where = text("scope IS NOT NULL")
+    columns = table.c.tenant, table.c.scope, table.c.seq
+    Index(f"{prefix}event_seq", *columns, unique=True, sqlite_where=where, postgresql_where=where)
+    return table
+
+
+def _item(metadata: MetaData, prefix: str) -> Table:
+    """The heads: what is there, and all that a filter or a bound may look at."""
+    table = Table(
+        f"{prefix}item",
+        metadata,
+        _text("tenant"),
+        _text("namespace"),
+        _text("id"),
+        _flag("live"),
+        _integer("revision"),
+        _text("kind"),
+        _text("attributes"),
+        _integer("created_at"),
+        _integer("updated_at"),
+        _integer("expires_at", nullable=True),
+        Column("importance", Float(), nullable=True),
+        _integer("added_at"),
+        Column("added_ordinal", Integer(), nullable=False),
+        PrimaryKeyConstraint("tenant", "namespace", "id"),
+        sqlite_with_rowid=False,
+    )
+    for name, columns, where in (
+        ("age", ("created_at", "id"), "live = 1"),
+        ("kind", ("kind", "created_at", "id"), "live = 1"),
+        ("expiry", ("expires_at", "id"), "live = 1 AND expires_at IS NOT NULL"),
+    ):
+        Index(
+            f"{prefix}item_{name}",
+            *(table.c[column] for column in ("tenant", "namespace", *columns)),
+            sqlite_where=text(where),
+            postgresql_where=text(where),
+        )
+    return table
+
+
+def _revision(metadata: MetaData, prefix: str) -> Table:
+    """The history, append-only; a tombstone has no content."""
+    return Table(
+        f"{prefix}revision",
+        metadata,
+        _text("tenant"),
+        _text("namespace"),
+        _text("id"),
+        _integer("revision"),
+        _text("kind", nullable=True),
+        _text("text", nullable=True),
+        _text("data", nullable=True),
+        _text("attributes", nullable=True),
+        _integer("created_at"),
+        _integer("expires_at", nullable=True),
+        Column("importance", Float(), nullable=True),
+        Column("salt", LargeBinary(), nullable=False),
+        _integer("at"),
+        Column("ordinal", Integer(), nullable=False),
+        _text("by", nullable=True),
+        _text("reason"),
+        PrimaryKeyConstraint("tenant", "namespace", "id", "revision"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _namespace(metadata: MetaData, prefix: str) -> Table:
+    """The row that bounded writers of a namespace lock; SQLite, which has one lock, leaves it empty."""
+    return Table(
+        f"{prefix}namespace",
+        metadata,
+        _text("tenant"),
+        _text("namespace"),
+        PrimaryKeyConstraint("tenant", "namespace"),
+        sqlite_with_rowid=False,
+    )

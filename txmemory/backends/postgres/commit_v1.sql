@@ -1,0 +1,464 @@
+-- The guard in one statement: what happens inside one transaction, in the order of design/schema.md.
+-- It knows no rule beyond the guard's; what it met is returned as a row, never raised, so that a refusal found behind
+-- the fence still commits the fence. Addresses come sorted; guards, changes and bounds name them by place, from 1.
+CREATE OR REPLACE FUNCTION @schema@.commit_v1(
+    p_tenant text, p_lock_timeout text, p_clock bigint,
+    p_scope text, p_generation bigint, p_token bigint, p_holder text,
+    p_keys text[], p_ledgers text[], p_fingerprints bytea[],
+    p_namespaces text[], p_ids text[], p_owners int[], p_puts boolean[],
+    p_guard_entries int[], p_guard_places int[], p_guard_revisions bigint[], p_guard_sources boolean[],
+    p_change_entries int[], p_change_places int[], p_change_reasons text[],
+    p_kinds text[], p_texts text[], p_datas text[], p_attributes text[], p_createds bigint[], p_expireses bigint[],
+    p_importances float8[], p_digests bytea[], p_salts bytea[],
+    p_sweep_namespace text, p_sweep_reason text, p_sweep_kinds text[],
+    p_bound_namespaces text[], p_bound_mosts int[], p_most_victims int, p_event_effects int,
+    OUT overtaken boolean, OUT newest_generation bigint, OUT newest_token bigint,
+    OUT met text[], OUT outcomes text[], OUT fingerprints bytea[], OUT forgotten int[],
+    OUT actuals bigint[], OUT excess int
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_entries int := cardinality(p_ledgers);
+    v_named int := cardinality(p_ids);  -- places 1 .. v_named are the named heads, what comes behind was found here
+    v_seq bigint; v_last_at bigint; v_sealed boolean; v_found int;
+    v_now bigint; v_at bigint; v_newest bigint := 0;
+    v_head @schema@.item; v_row record;
+    v_entry int; v_place int; v_change int; v_guard int; v_bound int; v_part int;
+    v_status text[] := array_fill(NULL::text, ARRAY[v_entries]);
+    -- the heads, by place, and how the commit leaves them
+    h_namespace text[] := p_namespaces; h_id text[] := p_ids;
+    h_live boolean[]; h_visible boolean[]; h_revision bigint[]; h_created bigint[]; h_updated bigint[];
+    h_expires bigint[]; h_added_at bigint[]; h_added_ordinal int[];
+    h_content int[];    -- the change that gave it its content
+    h_changed boolean[];
+    -- bounds
+    v_new int; v_gone int; v_live int; v_evict int; v_here int;
+    v_candidates text[]; v_unlocked text[]; v_locked text[];
+    v_victims int[] := '{}'; v_reasons text[] := '{}';
+    -- effects: by entry as text, in order
+    v_ordinal int := 0; v_last_put int; v_created bigint; v_commitment bytea; v_ref text; v_path int;
+    v_paths text[] := '{}'; v_paths_text text;
+    e_effects text[] := v_status; e_added text[] := v_status; e_removed text[] := v_status;
+    e_evicted text[] := v_status;
+    v_kind text; v_events int := 0; v_forgot int; v_closes boolean := false;
+BEGIN
+    PERFORM set_config('lock_timeout', p_lock_timeout, true);
+    overtaken := false;
+    excess := 0;
+    actuals := array_fill(0::bigint, ARRAY[cardinality(p_guard_places)]);
+    met := v_status;
+    outcomes := v_status;
+    fingerprints := array_fill(NULL::bytea, ARRAY[v_entries]);
+    forgotten := array_fill(0, ARRAY[v_entries]);
+
+    IF p_scope IS NOT NULL THEN
+        -- 0: a replay by the newest token is read, in one statement, and nothing is written
+        IF NOT ('forget' = ANY (p_ledgers) OR 'seal' = ANY (p_ledgers)) THEN
+            SELECT array_agg(l.outcome ORDER BY k.place), array_agg(l.fingerprint ORDER BY k.place), count(*)
+              INTO outcomes, fingerprints, v_found
+              FROM @schema@.scope s
+             CROSS JOIN unnest(p_keys) WITH ORDINALITY AS k (key, place)
+             CROSS JOIN LATERAL (
+                 SELECT o.outcome, o.fingerprint FROM @schema@.ledger o
+                  WHERE o.tenant = p_tenant AND o.scope = p_scope AND o.key = k.key LIMIT 1) AS l
+             WHERE s.tenant = p_tenant AND s.scope = p_scope
+               AND s.generation = p_generation AND s.token = p_token
+               AND (p_holder IS NULL OR s.holder = p_holder);
+            IF v_found = v_entries THEN
+                met := array_fill('recorded'::text, ARRAY[v_entries]);
+                RETURN;
+            END IF;
+            outcomes := v_status;
+            fingerprints := array_fill(NULL::bytea, ARRAY[v_entries]);
+        END IF;
+
+        -- 1: the fence
+        INSERT INTO @schema@.scope AS s (tenant, scope, generation, token, holder, seq, last_at, sealed)
+        VALUES (p_tenant, p_scope, p_generation, p_token, p_holder, 0, 0, 0)
+        ON CONFLICT (tenant, scope) DO UPDATE
+           SET generation = excluded.generation,
+               token = excluded.token,
+               holder = CASE WHEN (excluded.generation, excluded.token) > (s.generation, s.token)
+                             THEN excluded.holder ELSE coalesce(s.holder, excluded.holder) END
+         WHERE (excluded.generation, excluded.token) > (s.generation, s.token)
+            OR ((excluded.generation, excluded.token) = (s.generation, s.token)
+                AND (s.holder IS NULL OR excluded.holder IS NULL OR s.holder = excluded.holder))
+        RETURNING s.seq, s.last_at, s.sealed = 1 INTO v_seq, v_last_at, v_sealed;
+        IF NOT FOUND THEN
+            SELECT s.generation, s.token INTO newest_generation, newest_token
+              FROM @schema@.scope s WHERE s.tenant = p_tenant AND s.scope = p_scope;
+            overtaken := true;
+            RETURN;
+        END IF;
+        IF v_sealed THEN
+            FOR v_entry IN 1 .. v_entries LOOP
+                met[v_entry] := CASE WHEN p_ledgers[v_entry] = 'seal' THEN 'forgot' ELSE 'closed' END;
+            END LOOP;
+            RETURN;
+        END IF;
+
+        -- 2: the ledger, in a statement of its own, which sees what was committed while the first one waited
+        FOR v_row IN
+            SELECT k.place, l.outcome, l.fingerprint
+              FROM unnest(p_keys, p_ledgers) WITH ORDINALITY AS k (key, ledger, place)
+             CROSS JOIN LATERAL (
+                 SELECT o.outcome, o.fingerprint FROM @schema@.ledger o
+                  WHERE o.tenant = p_tenant AND o.scope = p_scope AND o.key = k.key LIMIT 1) AS l
+             WHERE k.ledger IN ('record', 'look')
+        LOOP
+            v_status[v_row.place] := 'recorded';
+            met[v_row.place] := 'recorded';
+            outcomes[v_row.place] := v_row.outcome;
+            fingerprints[v_row.place] := v_row.fingerprint;
+        END LOOP;
+    END IF;
+
+    -- 4: namespaces, in order, only with bounds
+    FOR v_bound IN 1 .. cardinality(p_bound_namespaces) LOOP
+        INSERT INTO @schema@.namespace (tenant, namespace) VALUES (p_tenant, p_bound_namespaces[v_bound])
+        ON CONFLICT (tenant, namespace) DO NOTHING;
+        PERFORM 1 FROM @schema@.namespace n
+          WHERE n.tenant = p_tenant AND n.namespace = p_bound_namespaces[v_bound] FOR UPDATE;
+    END LOOP;
+
+    -- 5: placeholders for new heads in order, then all named heads in order
+    FOR v_place IN 1 .. v_named LOOP
+        IF p_puts[v_place] AND v_status[p_owners[v_place]] IS NULL THEN
+            INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
+                                       added_at, added_ordinal)
+            VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 0, 0, '', '{}', 0, 0, 0, 0)
+            ON CONFLICT (tenant, namespace, id) DO NOTHING;
+        END IF;
+    END LOOP;
+    FOR v_place IN 1 .. v_named LOOP
+        h_live[v_place] := false;
+        h_revision[v_place] := 0;
+        CONTINUE WHEN v_status[p_owners[v_place]] IS NOT NULL;
+        SELECT i.* INTO v_head FROM @schema@.item i
+         WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place] FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        h_live[v_place] := v_head.live = 1;
+        h_revision[v_place] := v_head.revision;
+        h_created[v_place] := v_head.created_at;
+        h_updated[v_place] := v_head.updated_at;
+        h_expires[v_place] := v_head.expires_at;
+        h_added_at[v_place] := v_head.added_at;
+        h_added_ordinal[v_place] := v_head.added_ordinal;
+        v_newest := greatest(v_newest, v_head.updated_at);
+    END LOOP;
+    IF p_sweep_namespace IS NOT NULL THEN
+        FOR v_head IN
+            SELECT i.* FROM @schema@.item i
+             WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.live = 1
+               AND (p_sweep_kinds IS NULL OR i.kind = ANY (p_sweep_kinds))
+             ORDER BY i.id FOR UPDATE
+        LOOP
+            v_named := v_named + 1;
+            h_namespace[v_named] := v_head.namespace;
+            h_id[v_named] := v_head.id;
+            h_live[v_named] := true;
+            h_revision[v_named] := v_head.revision;
+            h_created[v_named] := v_head.created_at;
+            v_newest := greatest(v_newest, v_head.updated_at);
+        END LOOP;
+    END IF;
+    v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+    FOR v_place IN 1 .. v_named LOOP
+        h_visible[v_place] := h_live[v_place] AND coalesce(h_expires[v_place] > v_now, true);
+    END LOOP;
+
+    -- 6: guards before sources; a look changes nothing
+    FOR v_guard IN 1 .. cardinality(p_guard_places) LOOP
+        v_entry := p_guard_entries[v_guard];
+        v_place := p_guard_places[v_guard];
+        IF h_visible[v_place] THEN
+            actuals[v_guard] := h_revision[v_place];
+        END IF;
+        CONTINUE WHEN v_status[v_entry] IN ('recorded', 'found');
+        IF actuals[v_guard] <> coalesce(p_guard_revisions[v_guard], greatest(actuals[v_guard], 1)) THEN
+            v_status[v_entry] := CASE WHEN p_guard_sources[v_guard] THEN 'superseded' ELSE 'found' END;
+        END IF;
+    END LOOP;
+    FOR v_entry IN 1 .. v_entries LOOP
+        IF v_status[v_entry] IS NULL THEN
+            v_status[v_entry] := CASE WHEN p_ledgers[v_entry] = 'look' THEN 'found' ELSE 'stored' END;
+        END IF;
+        IF v_status[v_entry] = 'found' THEN
+            met[v_entry] := 'found';
+        END IF;
+    END LOOP;
+
+    -- 7: victims, counted before anything changes
+    FOR v_change IN 1 .. cardinality(p_change_places) LOOP
+        IF p_change_reasons[v_change] = 'stored' AND v_status[p_change_entries[v_change]] = 'stored' THEN
+            v_last_put := greatest(v_last_put, p_change_entries[v_change]);
+        END IF;
+    END LOOP;
+    IF v_last_put IS NOT NULL THEN
+        FOR v_bound IN 1 .. cardinality(p_bound_namespaces) LOOP
+            v_new := 0; v_gone := 0; v_here := 0;
+            FOR v_change IN 1 .. cardinality(p_change_places) LOOP
+                v_place := p_change_places[v_change];
+                CONTINUE WHEN v_status[p_change_entries[v_change]] <> 'stored'
+                           OR h_namespace[v_place] <> p_bound_namespaces[v_bound];
+                v_here := v_here + 1;
+                IF p_change_reasons[v_change] = 'stored' THEN
+                    v_new := v_new + (NOT h_live[v_place])::int;
+                ELSE
+                    v_gone := v_gone + h_visible[v_place]::int;
+                END IF;
+            END LOOP;
+            SELECT count(*) INTO v_live FROM (
+                SELECT 1 FROM @schema@.item i
+                 WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                 LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
+            v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
+            CONTINUE WHEN v_evict <= 0;
+            IF v_evict > p_most_victims THEN
+                excess := v_evict;
+                v_victims := '{}';
+                EXIT;
+            END IF;
+            -- locked; scanned again until the scan names no new one
+            v_locked := '{}';
+            LOOP
+                SELECT array_agg(c.id) INTO v_candidates FROM (
+                    (SELECT i.id FROM @schema@.item i
+                      WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                        AND i.expires_at IS NOT NULL AND i.expires_at <= v_now
+                      ORDER BY i.expires_at, i.id LIMIT v_evict + v_here)
+                    UNION ALL
+                    (SELECT i.id FROM @schema@.item i
+                      WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                        AND (i.expires_at IS NULL OR i.expires_at > v_now)
+                      ORDER BY i.created_at, i.id LIMIT v_evict + v_here)) AS c;
+                SELECT array_agg(u.id ORDER BY u.id COLLATE "C") INTO v_unlocked
+                  FROM unnest(v_candidates) AS u (id) WHERE u.id <> ALL (v_locked);
+                EXIT WHEN v_unlocked IS NULL;
+                FOR v_part IN 1 .. cardinality(v_unlocked) LOOP
+                    PERFORM 1 FROM @schema@.item i
+                      WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound]
+                        AND i.id = v_unlocked[v_part] FOR UPDATE;
+                END LOOP;
+                v_locked := v_locked || v_unlocked;
+            END LOOP;
+            FOR v_row IN
+                SELECT * FROM (
+                    (SELECT 0 AS class, i.expires_at AS age, i.id, i.revision, i.created_at, i.updated_at, 0 AS place
+                       FROM @schema@.item i
+                      WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                        AND i.expires_at IS NOT NULL AND i.expires_at <= v_now
+                      ORDER BY i.expires_at, i.id LIMIT v_evict + v_here)
+                    UNION ALL
+                    (SELECT 1, i.created_at, i.id, i.revision, i.created_at, i.updated_at, 0
+                       FROM @schema@.item i
+                      WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                        AND (i.expires_at IS NULL OR i.expires_at > v_now)
+                      ORDER BY i.created_at, i.id LIMIT v_evict + v_here)
+                    UNION ALL
+                    SELECT 1, coalesce(p_createds[c.change],
+                                       CASE WHEN h_visible[c.place] THEN h_created[c.place] ELSE v_now END),
+                           h_id[c.place], 0, 0, 0, c.place
+                      FROM unnest(p_change_places, p_change_reasons, p_change_entries)
+                           WITH ORDINALITY AS c (place, reason, entry, change)
+                     WHERE c.reason = 'stored' AND v_status[c.entry] = 'stored'
+                       AND h_namespace[c.place] = p_bound_namespaces[v_bound]) AS candidate
+                 WHERE candidate.place > 0 OR NOT EXISTS (
+                     SELECT 1 FROM unnest(p_change_places, p_change_entries) AS n (place, entry)
+                      WHERE v_status[n.entry] = 'stored' AND h_id[n.place] = candidate.id
+                        AND h_namespace[n.place] = p_bound_namespaces[v_bound])
+                 ORDER BY candidate.class, candidate.age, candidate.id COLLATE "C" LIMIT v_evict
+            LOOP
+                v_place := v_row.place;
+                IF v_place = 0 THEN
+                    v_named := v_named + 1;
+                    v_place := v_named;
+                    h_namespace[v_place] := p_bound_namespaces[v_bound];
+                    h_id[v_place] := v_row.id;
+                    h_live[v_place] := true;
+                    h_revision[v_place] := v_row.revision;
+                    h_created[v_place] := v_row.created_at;
+                    v_newest := greatest(v_newest, v_row.updated_at);
+                END IF;
+                v_victims := v_victims || v_place;
+                v_reasons := v_reasons || CASE WHEN v_row.class = 0 THEN 'expired' ELSE 'evicted' END;
+            END LOOP;
+        END LOOP;
+    END IF;
+    IF excess > 0 THEN
+        FOR v_change IN 1 .. cardinality(p_change_places) LOOP
+            v_entry := p_change_entries[v_change];
+            IF p_change_reasons[v_change] = 'stored' AND v_status[v_entry] = 'stored' THEN
+                v_status[v_entry] := 'found';
+                met[v_entry] := 'excess';
+            END IF;
+        END LOOP;
+    END IF;
+
+    -- 8: at, after the last lock
+    IF cardinality(v_victims) > 0 AND p_clock IS NULL THEN
+        v_at := floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+    ELSE
+        v_at := v_now;
+    END IF;
+    v_at := greatest(v_at, coalesce(v_last_at, 0) + 1, v_newest + 1);
+
+    -- 9: revisions, entry by entry
+    FOR v_change IN 1 .. cardinality(p_change_places) LOOP
+        v_entry := p_change_entries[v_change];
+        CONTINUE WHEN v_status[v_entry] <> 'stored';
+        v_place := p_change_places[v_change];
+        IF p_change_reasons[v_change] = 'stored' THEN
+            v_created := coalesce(p_createds[v_change],
+                                  CASE WHEN h_visible[v_place] THEN h_created[v_place] ELSE v_now END);
+            IF NOT h_visible[v_place] THEN
+                h_added_at[v_place] := v_at;
+                h_added_ordinal[v_place] := v_ordinal;
+            END IF;
+            h_live[v_place] := true;
+            h_created[v_place] := v_created;
+            h_content[v_place] := v_change;
+            h_revision[v_place] := h_revision[v_place] + 1;
+            v_commitment := sha256(p_salts[v_change] || p_digests[v_change] || convert_to(v_created::text, 'UTF8'));
+            INSERT INTO @schema@.revision (tenant, namespace, id, revision, kind, text, data, attributes, created_at,
+                                           expires_at, importance, salt, at, ordinal, by, reason)
+            VALUES (p_tenant, h_namespace[v_place], h_id[v_place], h_revision[v_place], p_kinds[v_change],
+                    p_texts[v_change], p_datas[v_change], p_attributes[v_change], v_created, p_expireses[v_change],
+                    p_importances[v_change], p_salts[v_change], v_at, v_ordinal, p_holder, 'stored');
+        ELSE
+            CONTINUE WHEN NOT h_visible[v_place];
+            h_live[v_place] := false;
+            h_revision[v_place] := h_revision[v_place] + 1;
+            INSERT INTO @schema@.revision (tenant, namespace, id, revision, created_at, salt, at, ordinal, by, reason)
+            VALUES (p_tenant, h_namespace[v_place], h_id[v_place], h_revision[v_place], h_created[v_place], '', v_at,
+                    v_ordinal, p_holder, p_change_reasons[v_change]);
+        END IF;
+        v_ordinal := v_ordinal + 1;
+        h_changed[v_place] := true;
+        v_path := array_position(v_paths, h_namespace[v_place]);
+        IF v_path IS NULL THEN
+            v_paths := v_paths || h_namespace[v_place];
+            v_path := cardinality(v_paths);
+        END IF;
+        v_ref := '[' || v_path - 1 || ',' || to_json(h_id[v_place]) || ',' || h_revision[v_place];
+        IF p_change_reasons[v_change] = 'stored' THEN
+            e_added[v_entry] := coalesce(e_added[v_entry] || ',', '') || v_ref || ']';
+            e_effects[v_entry] := coalesce(e_effects[v_entry] || ',', '') || v_ref || ',"put","stored","'
+                || encode(v_commitment, 'base64') || '"]';
+        ELSE
+            e_removed[v_entry] := coalesce(e_removed[v_entry] || ',', '') || v_ref || ']';
+            e_effects[v_entry] := coalesce(e_effects[v_entry] || ',', '') || v_ref || ',"remove","'
+                || p_change_reasons[v_change] || '",null]';
+        END IF;
+    END LOOP;
+
+    -- then the victims, which belong to the last entry that puts
+    FOR v_part IN 1 .. cardinality(v_victims) LOOP
+        v_place := v_victims[v_part];
+        h_live[v_place] := false;
+        h_revision[v_place] := h_revision[v_place] + 1;
+        h_changed[v_place] := true;
+        INSERT INTO @schema@.revision (tenant, namespace, id, revision, created_at, salt, at, ordinal, by, reason)
+        VALUES (p_tenant, h_namespace[v_place], h_id[v_place], h_revision[v_place], h_created[v_place], '', v_at,
+                v_ordinal, p_holder, v_reasons[v_part]);
+        v_ordinal := v_ordinal + 1;
+        v_path := array_position(v_paths, h_namespace[v_place]);
+        IF v_path IS NULL THEN
+            v_paths := v_paths || h_namespace[v_place];
+            v_path := cardinality(v_paths);
+        END IF;
+        v_ref := '[' || v_path - 1 || ',' || to_json(h_id[v_place]) || ',' || h_revision[v_place];
+        e_evicted[v_last_put] := coalesce(e_evicted[v_last_put] || ',', '') || v_ref || ']';
+        e_effects[v_last_put] := coalesce(e_effects[v_last_put] || ',', '') || v_ref || ',"remove","'
+            || v_reasons[v_part] || '",null]';
+    END LOOP;
+
+    -- heads, each once
+    FOR v_place IN 1 .. v_named LOOP
+        CONTINUE WHEN h_changed[v_place] IS NOT TRUE;
+        v_change := h_content[v_place];
+        IF v_change IS NULL THEN
+            UPDATE @schema@.item i
+               SET live = 0, revision = h_revision[v_place], updated_at = v_at, attributes = '{}', importance = NULL
+             WHERE i.tenant = p_tenant AND i.namespace = h_namespace[v_place] AND i.id = h_id[v_place];
+        ELSE
+            UPDATE @schema@.item i
+               SET live = h_live[v_place]::int, revision = h_revision[v_place], kind = p_kinds[v_change],
+                   attributes = p_attributes[v_change], created_at = h_created[v_place], updated_at = v_at,
+                   expires_at = p_expireses[v_change], importance = p_importances[v_change],
+                   added_at = h_added_at[v_place], added_ordinal = h_added_ordinal[v_place]
+             WHERE i.tenant = p_tenant AND i.namespace = h_namespace[v_place] AND i.id = h_id[v_place];
+        END IF;
+    END LOOP;
+
+    -- 10: events, the scope's order, the ledger
+    v_paths_text := '[' || array_to_string(v_paths, ',') || ']';
+    FOR v_entry IN 1 .. v_entries LOOP
+        CONTINUE WHEN v_status[v_entry] IN ('recorded', 'found') OR p_sweep_namespace IS NOT NULL;
+        v_kind := p_ledgers[v_entry];
+        IF v_kind IN ('forget', 'seal') THEN
+            DELETE FROM @schema@.ledger l
+             WHERE l.tenant = p_tenant AND l.scope = p_scope AND (v_kind = 'seal' OR l.key = p_keys[v_entry]);
+            GET DIAGNOSTICS v_forgot = ROW_COUNT;
+            met[v_entry] := 'forgot';
+            forgotten[v_entry] := v_forgot;
+            v_closes := v_closes OR v_kind = 'seal';
+            CONTINUE WHEN v_forgot = 0 AND v_kind = 'forget';
+        ELSE
+            met[v_entry] := 'done';
+            outcomes[v_entry] := '[1,"' || v_status[v_entry] || '",'
+                || CASE WHEN p_scope IS NULL THEN 'null' ELSE (v_seq + v_events + 1)::text END || ',' || v_at || ','
+                || coalesce(p_token::text, 'null') || ',' || v_paths_text || ',[' || coalesce(e_added[v_entry], '')
+                || '],[' || coalesce(e_removed[v_entry], '') || '],[' || coalesce(e_evicted[v_entry], '') || ']]';
+            IF v_kind = 'record' THEN
+                INSERT INTO @schema@.ledger (tenant, scope, key, fingerprint, outcome, at)
+                VALUES (p_tenant, p_scope, p_keys[v_entry], p_fingerprints[v_entry], outcomes[v_entry], v_at);
+            END IF;
+            CONTINUE WHEN v_kind = 'change' AND e_effects[v_entry] IS NULL;
+        END IF;
+        v_events := v_events + 1;
+        INSERT INTO @schema@.event (tenant, version, kind, scope, seq, token, actor, key, fingerprint, status,
+                                    effects, at)
+        VALUES (p_tenant, 1, v_kind, p_scope, v_seq + v_events, p_token, p_holder, p_keys[v_entry],
+                p_fingerprints[v_entry], CASE WHEN v_kind IN ('record', 'change') THEN v_status[v_entry] END,
+                '[' || v_paths_text || ',[' || coalesce(e_effects[v_entry], '') || ']]', v_at);
+    END LOOP;
+    IF v_events > 0 AND p_scope IS NOT NULL THEN
+        UPDATE @schema@.scope s SET seq = v_seq + v_events, last_at = v_at, sealed = v_closes::int
+         WHERE s.tenant = p_tenant AND s.scope = p_scope;
+    END IF;
+    FOR v_place IN 1 .. cardinality(p_ids) LOOP
+        IF p_puts[v_place] AND h_changed[v_place] IS NOT TRUE THEN
+            DELETE FROM @schema@.item i
+             WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place]
+               AND i.revision = 0;
+        END IF;
+    END LOOP;
+
+    -- a removal by condition stands alone: any number of items, whole sets at a time
+    IF p_sweep_namespace IS NOT NULL THEN
+        INSERT INTO @schema@.revision (tenant, namespace, id, revision, created_at, salt, at, ordinal, by, reason)
+        SELECT p_tenant, p_sweep_namespace, f.id, f.revision + 1, f.created_at, '', v_at, (f.place - 1)::int, p_holder,
+               p_sweep_reason
+          FROM unnest(h_id, h_revision, h_created) WITH ORDINALITY AS f (id, revision, created_at, place);
+        UPDATE @schema@.item i
+           SET live = 0, revision = i.revision + 1, updated_at = v_at, attributes = '{}', importance = NULL
+         WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.live = 1
+           AND (p_sweep_kinds IS NULL OR i.kind = ANY (p_sweep_kinds)) AND i.id = ANY (h_id);
+        INSERT INTO @schema@.event (tenant, version, kind, status, effects, at)
+        SELECT p_tenant, 1, 'change', 'stored',
+               '[[' || p_sweep_namespace || '],[' || string_agg(
+                   '[0,' || to_json(f.id) || ',' || f.revision + 1 || ',"remove","' || p_sweep_reason || '",null]',
+                   ',' ORDER BY f.place) || ']]', v_at
+          FROM unnest(h_id, h_revision) WITH ORDINALITY AS f (id, revision, place)
+         GROUP BY (f.place - 1) / p_event_effects
+         ORDER BY (f.place - 1) / p_event_effects;
+        met[1] := 'done';
+        SELECT '[1,"stored",null,' || v_at || ',null,[' || p_sweep_namespace || '],[],['
+               || coalesce(string_agg('[0,' || to_json(f.id) || ',' || f.revision + 1 || ']', ',' ORDER BY f.place), '')
+               || '],[]]'
+          INTO v_ref
+          FROM unnest(h_id, h_revision) WITH ORDINALITY AS f (id, revision, place);
+        outcomes[1] := v_ref;
+    END IF;
+END
+$$;

@@ -1,0 +1,65 @@
+"""The statements and the schema in PostgreSQL's dialect, compiled once a process and schema name."""
+
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.ddl import ExecutableDDLElement
+
+from txmemory.backends.postgres.packing import TYPES
+from txmemory.backends.sql.reading import ReadStatements
+from txmemory.backends.sql.spelling import Spelling, database_clock
+from txmemory.backends.sql.tables import Tables, tables
+
+_dialect = postgresql.dialect(paramstyle="pyformat")
+
+
+def compiled(element: ClauseElement | ExecutableDDLElement) -> str:
+    """The text of a statement, as the driver takes it."""
+    return str(element.compile(dialect=_dialect))
+
+
+def quoted(schema: str) -> str:
+    """The schema's name as SQL spells it."""
+    return _dialect.identifier_preparer.quote_schema(schema)
+
+
+@cache
+def postgres_tables(schema: str) -> Tables:
+    """The tables in a schema of their own."""
+    return tables("", schema)
+
+
+@lru_cache(maxsize=32)
+def read_statements(schema: str) -> ReadStatements[str]:
+    """Every query."""
+    spelling = Spelling(postgres_tables(schema), compiled, postgresql.insert, database_clock())
+    return ReadStatements(spelling)
+
+
+@cache
+def call(schema: str) -> str:
+    """The one call that commits."""
+    arguments = ", ".join(f"%s::{type}" for type in TYPES)
+    return f"SELECT * FROM {quoted(schema)}.commit_v1({arguments})"  # noqa: S608 - a quoted identifier, constant types
+
+
+def function(schema: str) -> str:
+    """What makes the function."""
+    text = files("txmemory.backends.postgres").joinpath("commit_v1.sql").read_text("utf-8")
+    return text.replace("@schema@", quoted(schema))
+
+
+def creation(schema: str) -> tuple[str, ...]:
+    """What makes a fresh schema; its first statement may find it there."""
+    metadata = postgres_tables(schema).metadata
+    made = [f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}"]
+    made.extend(compiled(CreateTable(table)) for table in metadata.sorted_tables)
+    for table in metadata.sorted_tables:
+        made.extend(
+            compiled(CreateIndex(index)) for index in sorted(table.indexes, key=lambda each: str(each.name))
+        )
+    made.append(function(schema))
+    return tuple(made)

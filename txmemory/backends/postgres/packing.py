@@ -1,0 +1,199 @@
+"""A commit as the arguments of `commit_v1`, and its row as a reply."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from txmemory.backends.sql.rows import outcome_from
+from txmemory.model import limits
+from txmemory.model.address import Address, Fence, namespace_text
+from txmemory.model.canonical import new_salt
+from txmemory.model.commit import (
+    Closed,
+    Commit,
+    Done,
+    Entry,
+    Forgot,
+    Found,
+    Met,
+    Overtaken,
+    Put,
+    Recorded,
+    RemoveWhere,
+    Reply,
+)
+from txmemory.model.filter import Everything, KindIn
+from txmemory.rules.recording import EVENT_EFFECTS
+
+TYPES = (
+    *("text", "text", "int8"),
+    *("text", "int8", "int8", "text"),
+    *("text[]", "text[]", "bytea[]"),
+    *("text[]", "text[]", "int4[]", "bool[]"),
+    *("int4[]", "int4[]", "int8[]", "bool[]"),
+    *("int4[]", "int4[]", "text[]"),
+    *("text[]", "text[]", "text[]", "text[]", "int8[]", "int8[]", "float8[]", "bytea[]", "bytea[]"),
+    *("text", "text", "text[]"),
+    *("text[]", "int4[]", "int4", "int4"),
+)
+"""Of the function's parameters, in order."""
+
+
+def arguments(commit: Commit, lock_timeout: float, clock: int | None) -> tuple[object, ...]:
+    """What the function is called with; addresses sorted, everything else naming them by place from 1."""
+    presenter = commit.presenter
+    places = _places(commit.entries)
+    fence: tuple[object, ...] = (None,) * 4
+    if presenter is not None:
+        fence = (presenter.scope, *presenter.fence, presenter.holder)
+    return (
+        commit.tenant,
+        f"{max(1, round(lock_timeout * 1_000))}ms",
+        clock,
+        *fence,
+        array(entry.key for entry in commit.entries),
+        array(_ledger(entry) for entry in commit.entries),
+        array(entry.fingerprint for entry in commit.entries),
+        *_addresses(places, commit.entries),
+        *_guards(places, commit.entries),
+        *_changes(places, commit.entries),
+        *_sweep(commit.entries),
+        *_bounds(commit),
+        limits.COMMIT_VICTIMS,
+        EVENT_EFFECTS,
+    )
+
+
+def _ledger(entry: Entry) -> str:
+    return "change" if entry.key is None and entry.ledger == "record" else entry.ledger
+
+
+def _places(entries: Sequence[Entry]) -> dict[Address, int]:
+    named: dict[Address, None] = {}
+    for entry in entries:
+        named.update((guard.address, None) for guard in (*entry.guards, *entry.sources))
+        named.update(
+            (change.address, None) for change in entry.changes if not isinstance(change, RemoveWhere)
+        )
+    ordered = sorted(named, key=lambda address: address.order)
+    return {address: place for place, address in enumerate(ordered, start=1)}
+
+
+def _addresses(places: dict[Address, int], entries: Sequence[Entry]) -> tuple[object, ...]:
+    owners = [0] * len(places)
+    puts = [False] * len(places)
+    for number, entry in enumerate(entries, start=1):
+        for guard in (*entry.guards, *entry.sources):
+            owners[places[guard.address] - 1] = number
+        for change in entry.changes:
+            if not isinstance(change, RemoveWhere):
+                owners[places[change.address] - 1] = number
+                puts[places[change.address] - 1] |= isinstance(change, Put)
+    return (
+        array(namespace_text(address.namespace) for address in places),
+        array(address.id for address in places),
+        array(owners),
+        array(puts),
+    )
+
+
+def _guards(places: dict[Address, int], entries: Sequence[Entry]) -> tuple[object, ...]:
+    rows = [
+        (number, places[guard.address], guard.revision, source)
+        for number, entry in enumerate(entries, start=1)
+        for source, guards in ((False, entry.guards), (True, entry.sources))
+        for guard in guards
+    ]
+    return _columns(rows, 4)
+
+
+def _changes(places: dict[Address, int], entries: Sequence[Entry]) -> tuple[object, ...]:
+    rows: list[tuple[object, ...]] = []
+    for number, entry in enumerate(entries, start=1):
+        for change in entry.changes:
+            match change:
+                case Put(address=address, item=item):
+                    content = (item.kind, item.text, item.data, item.attributes_text)
+                    times = (item.created_at, item.expires_at, item.importance)
+                    bound = (item.digest, new_salt())
+                    rows.append((number, places[address], "stored", *content, *times, *bound))
+                case RemoveWhere():
+                    pass
+                case _:
+                    rows.append((number, places[change.address], change.reason, *(None,) * 9))
+    return _columns(rows, 12)
+
+
+def _sweep(entries: Sequence[Entry]) -> tuple[object, ...]:
+    for entry in entries:
+        for change in entry.changes:
+            if isinstance(change, RemoveWhere):
+                kinds: str | None = "{}"
+                match change.condition:
+                    case Everything():
+                        kinds = None
+                    case KindIn(kinds=named):
+                        kinds = array(sorted(named))
+                    case _:
+                        pass
+                return namespace_text(change.namespace), change.reason, kinds
+    return None, None, None
+
+
+def _bounds(commit: Commit) -> tuple[object, ...]:
+    ordered = sorted((namespace_text(bound.namespace), bound.most) for bound in commit.bounds)
+    return _columns(ordered, 2)
+
+
+def _columns(rows: Sequence[Sequence[object]], width: int) -> tuple[str, ...]:
+    """Rows turned into one array a column."""
+    return tuple(array(column) for column in zip(*rows, strict=True)) if rows else ("{}",) * width
+
+
+def array(elements: Iterable[object]) -> str:
+    """An array as PostgreSQL spells one: the driver's own way costs ten times as much."""
+    return "{" + ",".join([_element(each) for each in elements]) + "}"
+
+
+def _element(element: object) -> str:
+    match element:
+        case None:
+            return "NULL"
+        case str():
+            escaped = element.replace("\\", "\\\\").replace('"', '\\"')
+            return f'"{escaped}"'
+        case bytes():
+            return f'"\\\\x{element.hex()}"'
+        case bool():
+            return "t" if element else "f"
+        case _:
+            return repr(element)
+
+
+def reply_from(row: Sequence[Any], commit: Commit) -> Reply:
+    """The reply in the function's row."""
+    overtaken, generation, token, met, outcomes, fingerprints, forgotten, actuals, excess = row
+    if overtaken:
+        return Overtaken(Fence(generation, token))
+    reply: list[Met] = []
+    first = 0
+    for place, entry in enumerate(commit.entries):
+        guards = len(entry.guards)
+        actual = {
+            guard.address: found
+            for guard, found in zip(entry.guards, actuals[first : first + guards], strict=True)
+        }
+        first += guards + len(entry.sources)
+        match met[place]:
+            case "done":
+                reply.append(Done(outcome_from(outcomes[place])))
+            case "recorded":
+                reply.append(Recorded(outcome_from(outcomes[place]), fingerprints[place]))
+            case "found":
+                reply.append(Found(actual))
+            case "excess":
+                reply.append(Found({}, excess))
+            case "forgot":
+                reply.append(Forgot(forgotten[place]))
+            case _:
+                reply.append(Closed())
+    return tuple(reply)

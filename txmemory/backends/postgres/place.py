@@ -1,0 +1,38 @@
+"""Where a PostgreSQL store is, and how to speak to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from txmemory.model.canonical import checked_text
+
+OPTIONS = ("pool_size", "prepare", "schema")
+SCHEMA_BYTES = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A server and database as the driver takes them, the schema of our tables, and what the URL asked for."""
+
+    conninfo: str
+    schema: str = "txmemory"
+    prepare: bool = True
+    pool_size: int = 10
+
+    def __repr__(self) -> str:
+        """The schema alone: the rest may hold a password."""
+        return f"<Place schema={self.schema}>"
+
+
+def place_of(path: str, options: Mapping[str, str]) -> Place:
+    """The place that a URL's rest and options name; options that are not ours go to the driver."""
+    prepare = options.get("prepare", "on")
+    if prepare not in ("on", "off"):
+        raise ValueError("prepare must be on or off")
+    size = options.get("pool_size", "10")
+    if not size.isdecimal() or not 1 <= int(size) <= 1_000:
+        raise ValueError("pool_size must be a number in 1 .. 1000")
+    schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
+    rest = urlencode({name: value for name, value in options.items() if name not in OPTIONS})
+    conninfo = f"postgresql://{path}" + (f"?{rest}" if rest else "")
+    return Place(conninfo, schema, prepare == "on", int(size))

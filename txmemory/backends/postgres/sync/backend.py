@@ -1,0 +1,71 @@
+# Generated from ../aio/backend.py by scripts/generate. Do not edit.
+"""The PostgreSQL backend: a commit is one call of one function, a query one statement."""
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psycopg
+from txmemory.backends.postgres.sync.connecting import Connections, refuse_doubt
+
+from txmemory.backends.guarding import ProcessGuard
+from txmemory.backends.postgres.dialect import call, read_statements
+from txmemory.backends.postgres.faults import fault_of
+from txmemory.backends.postgres.packing import arguments, reply_from
+from txmemory.backends.postgres.place import Place
+from txmemory.model.commit import Commit, Reply
+from txmemory.model.query import Page, Query
+from txmemory.port import Lost
+
+Row = TypeVar("Row")
+
+
+class Postgres:
+    """An open PostgreSQL store."""
+
+    def __init__(self, place: Place, connections: Connections, clock: Callable[[], int] | None) -> None:
+        self._guard = ProcessGuard()
+        self._place = place
+        self._connections = connections
+        self._clock = clock
+        self._call = call(place.schema)
+        self._statements = read_statements(place.schema)
+
+    def commit(self, commit: Commit, deadline: float) -> Reply:
+        """One round trip: the statement is the transaction, so a frozen client holds no lock."""
+        self._guard.check()
+        ends = time.monotonic() + deadline
+        with self._connections.taken(deadline) as connection:
+            remaining = ends - time.monotonic()
+            given = arguments(commit, remaining, self._clock() if self._clock else None)
+            try:
+                cursor = connection.cursor(binary=True)
+                cursor.execute(self._call, given, prepare=self._place.prepare or None)
+                refuse_doubt(connection, cursor.statusmessage)
+                row = cursor.fetchone()
+            except psycopg.Error as error:
+                raise fault_of(error, sent=True) from None
+            if row is None:
+                raise Lost("ROW")
+            return reply_from(row, commit)
+
+    def read(self, query: Query[Row], deadline: float) -> Page[Row]:
+        """Answers from committed rows."""
+        self._guard.check()
+        asked = self._statements.asked(query, self._clock() if self._clock else None)
+        with self._connections.taken(deadline) as connection:
+            try:
+                cursor = connection.cursor(binary=True)
+                cursor.execute(asked.statement, asked.values, prepare=self._place.prepare or None)
+                rows = cursor.fetchall()
+            except psycopg.Error as error:
+                raise fault_of(error, sent=False) from None
+        page: Page[Any] = asked.page(rows)
+        return page
+
+    def close(self) -> None:
+        """Closes the pool. In a forked child it only refuses later calls: nothing here is its own."""
+        inherited, closed = self._guard.inherited, self._guard.closed
+        self._guard.close()
+        if not inherited and not closed:
+            self._connections.close()

@@ -1,0 +1,118 @@
+# Generated from ../aio/connecting.py by scripts/generate. Do not edit.
+"""Connections that a deadline bounds, and the pool that they come from."""
+
+import select
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from txmemory.backends.postgres.place import Place
+from txmemory.port import Busy, Down, Lost
+
+Value = TypeVar("Value")
+
+
+class BoundedConnection(psycopg.Connection[Any]):
+    """A connection whose every wait ends at a moment: no setting of the server bounds an answer that never comes."""
+
+    ends: float | None = None
+    warning: str | None = None
+
+    def wait(self, gen: PQGen[Value], interval: float = 0.1, timeout: float | None = None) -> Value:
+        """Waits for the server, but not beyond `ends`."""
+        if self.ends is not None and timeout is None:
+            timeout = max(0.0, self.ends - time.monotonic())
+        return super().wait(gen, interval, timeout)
+
+    def stale(self) -> bool:
+        """Whether the server has hung up on the idle connection, told without asking it."""
+        poll = select.poll()
+        poll.register(self.pgconn.socket, select.POLLIN)
+        if not poll.poll(0):
+            return False
+        try:
+            self.pgconn.consume_input()
+        except psycopg.Error:
+            return True
+        return bool(self.pgconn.status != psycopg.pq.ConnStatus.OK)
+
+
+class Connections:
+    """A bounded pool. A caller waits for a connection no longer than it said."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._taken = 0
+        self._pool: ConnectionPool[BoundedConnection] = ConnectionPool(
+            place.conninfo,
+            connection_class=BoundedConnection,
+            kwargs={"autocommit": True, "prepare_threshold": 5 if place.prepare else None},
+            min_size=1,
+            max_size=place.pool_size,
+            open=False,
+            configure=_configured,
+            name="txmemory",
+        )
+
+    def open(self) -> None:
+        """Starts to connect."""
+        self._pool.open()
+
+    def close(self) -> None:
+        """Closes every connection; those in use end with their call."""
+        self._pool.close()
+
+    @contextmanager
+    def taken(self, deadline: float) -> Iterator[BoundedConnection]:
+        """A connection that the server has not hung up on, for calls that end by the deadline."""
+        ends = time.monotonic() + deadline
+        connection = self._usable(ends)
+        connection.ends = ends
+        connection.warning = None
+        self._taken += 1
+        try:
+            yield connection
+        except BaseException:
+            if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.close()
+            raise
+        finally:
+            self._taken -= 1
+            connection.ends = None
+            self._pool.putconn(connection)
+
+    def _usable(self, ends: float) -> BoundedConnection:
+        while True:
+            try:
+                connection = self._pool.getconn(timeout=max(0.001, ends - time.monotonic()))
+            except PoolTimeout:
+                raise (Busy if self._taken >= self._place.pool_size else Down)("POOL") from None
+            if not connection.stale():
+                return connection
+            connection.close()
+            self._pool.putconn(connection)
+
+
+def _configured(connection: BoundedConnection) -> None:
+    def noticed(diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.severity_nonlocalized == "WARNING":
+            connection.warning = diagnostic.sqlstate or "01000"
+
+    connection.add_notice_handler(noticed)
+
+
+def refuse_doubt(connection: BoundedConnection, status: str | None) -> None:
+    """Raises `Lost` where the server said that a commit is not what it seems.
+
+    A cancelled wait for a synchronous standby answers with success and a warning; an aborted transaction answers a
+    COMMIT with another tag.
+    """
+    if connection.warning is not None:
+        raise Lost(connection.warning)
+    if status is None or not status.startswith("SELECT"):
+        raise Lost("TAG")

@@ -1,0 +1,240 @@
+"""The statements of the guard's steps, built once as expressions."""
+
+from functools import cached_property, lru_cache
+from typing import Any, Generic
+
+from sqlalchemy import (
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from txmemory.backends.sql import narrowing
+from txmemory.backends.sql.rows import HEAD_COLUMNS
+from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
+from txmemory.rules import order
+
+
+class GuardStatements(Generic[Statement]):
+    """Each step's statement in one technology's spelling; `lock` says whether reads of the guard lock rows."""
+
+    def __init__(self, spelling: Spelling[Statement], *, lock: bool) -> None:
+        self._spelling = spelling
+        self._tables = spelling.tables
+        self._compile = spelling.compile
+        self._lock = lock
+
+    @cached_property
+    def advance_fence(self) -> Statement:
+        """Raises a scope's fence; answers a row when the presenter is not fenced."""
+        scope = self._tables.scope
+        statement = self._spelling.upsert(scope).values(
+            {
+                **{name: bindparam(name) for name in ("tenant", "scope", "generation", "token", "holder")},
+                **{name: literal_column("0") for name in ("seq", "last_at", "sealed")},
+            }
+        )
+        given = statement.excluded
+        newer = or_(
+            given.generation > scope.c.generation,
+            and_(given.generation == scope.c.generation, given.token > scope.c.token),
+        )
+        agrees = or_(scope.c.holder.is_(None), given.holder.is_(None), given.holder == scope.c.holder)
+        equal = and_(given.generation == scope.c.generation, given.token == scope.c.token, agrees)
+        return self._compile(
+            statement.on_conflict_do_update(
+                index_elements=[scope.c.tenant, scope.c.scope],
+                set_={
+                    "generation": given.generation,
+                    "token": given.token,
+                    "holder": case((newer, given.holder), else_=func.coalesce(scope.c.holder, given.holder)),
+                },
+                where=or_(newer, equal),
+            ).returning(scope.c.seq, scope.c.last_at, scope.c.sealed)
+        )
+
+    @cached_property
+    def fence(self) -> Statement:
+        """The newest fence of a scope."""
+        scope = self._tables.scope
+        return self._compile(select(scope.c.generation, scope.c.token).where(*self._whose(scope)))
+
+    @cached_property
+    def replayed(self) -> Statement:
+        """Fence and ledger row of one key, read together."""
+        scope, ledger = self._tables.scope, self._tables.ledger
+        both = and_(ledger.c.tenant == scope.c.tenant, ledger.c.scope == scope.c.scope)
+        columns = (scope.c.generation, scope.c.token, scope.c.holder, ledger.c.fingerprint, ledger.c.outcome)
+        statement = select(*columns).select_from(scope.join(ledger, both))
+        return self._compile(statement.where(*self._whose(scope), ledger.c.key == bindparam("key")))
+
+    @cached_property
+    def applied(self) -> Statement:
+        """The ledger row of one key."""
+        ledger = self._tables.ledger
+        statement = select(ledger.c.fingerprint, ledger.c.outcome)
+        return self._compile(statement.where(*self._whose(ledger), ledger.c.key == bindparam("key")))
+
+    @cached_property
+    def make_namespace(self) -> Statement:
+        """The row that bounded writers lock."""
+        statement = self._spelling.upsert(self._tables.namespace).on_conflict_do_nothing()
+        return self._compile(statement.values({name: bindparam(name) for name in ("tenant", "namespace")}))
+
+    @cached_property
+    def lock_namespace(self) -> Statement:
+        """Locks that row."""
+        namespace = self._tables.namespace
+        here = namespace.c.tenant == bindparam("tenant"), namespace.c.namespace == bindparam("namespace")
+        return self._compile(select(namespace.c.namespace).where(*here).with_for_update())
+
+    @cached_property
+    def make_placeholder(self) -> Statement:
+        """A head of revision 0 for an id that has none, so that there is a row to lock."""
+        statement = self._spelling.upsert(self._tables.item).on_conflict_do_nothing()
+        zero = ("live", "revision", "created_at", "updated_at", "added_at", "added_ordinal")
+        return self._compile(
+            statement.values(
+                {
+                    **{name: bindparam(name) for name in ("tenant", "namespace", "id")},
+                    **{name: literal_column("0") for name in zero},
+                    "kind": literal_column("''"),
+                    "attributes": literal_column("'{}'"),
+                }
+            )
+        )
+
+    @cached_property
+    def drop_placeholder(self) -> Statement:
+        """Takes a head away that is still a placeholder."""
+        item = self._tables.item
+        this = self._spelling.here, item.c.id == bindparam("id"), item.c.revision == literal_column("0")
+        return self._compile(delete(item).where(*this))
+
+    @cached_property
+    def head(self) -> Statement:
+        """One head by its whole key."""
+        return self._compile(self._locked(self._heads().where(self._tables.item.c.id == bindparam("id"))))
+
+    @lru_cache(maxsize=256)  # noqa: B019 - one instance a technology, for the life of the process
+    def matching(self, shape: narrowing.Shape) -> Statement:
+        """Live heads of a namespace that a condition accepts, expired ones too."""
+        item = self._tables.item
+        statement = self._heads().where(self._spelling.live, narrowing.clause(item, shape))
+        return self._compile(self._locked(statement.order_by(item.c.id)))
+
+    @cached_property
+    def count_live(self) -> Statement:
+        """How many live heads there are, counted to `rows`."""
+        counted = select(self._tables.item.c.id).where(self._spelling.here, self._spelling.live)
+        return self._compile(select(func.count()).select_from(counted.limit(ROWS).offset(ZERO).subquery()))
+
+    @cached_property
+    def expired(self) -> Statement:
+        """Live heads that have expired, the first first."""
+        expires_at = self._tables.item.c.expires_at
+        gone = and_(expires_at.is_not(None), expires_at <= bindparam("now"))
+        return self._victims(self._heads().where(self._spelling.live, gone), order.EXPIRED)
+
+    @cached_property
+    def oldest(self) -> Statement:
+        """Live heads that have not expired, the oldest first."""
+        expires_at = self._tables.item.c.expires_at
+        stays = or_(expires_at.is_(None), expires_at > bindparam("now"))
+        return self._victims(self._heads().where(self._spelling.live, stays), order.EVICTION)
+
+    @cached_property
+    def put_head(self) -> Statement:
+        """Writes a head, new or not."""
+        item = self._tables.item
+        statement = self._spelling.upsert(item).values({each.name: bindparam(each.name) for each in item.c})
+        changed = [each.name for each in item.c if not each.primary_key]
+        return self._compile(
+            statement.on_conflict_do_update(
+                index_elements=[item.c.tenant, item.c.namespace, item.c.id],
+                set_={name: statement.excluded[name] for name in changed},
+            )
+        )
+
+    @cached_property
+    def end_head(self) -> Statement:
+        """Ends a head; what filters could look at goes."""
+        item = self._tables.item
+        this = (
+            item.c.tenant == bindparam("in_tenant"),
+            item.c.namespace == bindparam("in_namespace"),
+            item.c.id == bindparam("with_id"),
+        )
+        return self._compile(
+            update(item)
+            .where(*this)
+            .values(
+                live=literal_column("0"),
+                revision=bindparam("revision"),
+                updated_at=bindparam("updated_at"),
+                attributes=literal_column("'{}'"),
+                importance=literal_column("NULL"),
+            )
+        )
+
+    @cached_property
+    def append_revision(self) -> Statement:
+        """One entry of an item's history."""
+        revision = self._tables.revision
+        return self._compile(
+            insert(revision).values({each.name: bindparam(each.name) for each in revision.c})
+        )
+
+    @cached_property
+    def append_event(self) -> Statement:
+        """One entry of the log, numbered by the engine."""
+        given = [each.name for each in self._tables.event.c if each.name != "row"]
+        return self._compile(insert(self._tables.event).values({name: bindparam(name) for name in given}))
+
+    @cached_property
+    def move_scope(self) -> Statement:
+        """Writes the scope's place in its order."""
+        scope = self._tables.scope
+        this = scope.c.tenant == bindparam("in_tenant"), scope.c.scope == bindparam("in_scope")
+        moved = {name: bindparam(name) for name in ("seq", "last_at", "sealed")}
+        return self._compile(update(scope).where(*this).values(moved))
+
+    @cached_property
+    def record(self) -> Statement:
+        """One applied key."""
+        ledger = self._tables.ledger
+        return self._compile(insert(ledger).values({each.name: bindparam(each.name) for each in ledger.c}))
+
+    @cached_property
+    def forget(self) -> Statement:
+        """Takes one key away."""
+        ledger = self._tables.ledger
+        return self._compile(delete(ledger).where(*self._whose(ledger), ledger.c.key == bindparam("key")))
+
+    @cached_property
+    def forget_all(self) -> Statement:
+        """Takes all keys of a scope away."""
+        ledger = self._tables.ledger
+        return self._compile(delete(ledger).where(*self._whose(ledger)))
+
+    def _heads(self) -> Select[Any]:
+        return select(*columns_of(self._tables.item, HEAD_COLUMNS)).where(self._spelling.here)
+
+    def _victims(self, statement: Select[Any], columns: tuple[str, ...]) -> Statement:
+        ordered = statement.order_by(*self._spelling.ordered(columns, descending=False))
+        return self._compile(ordered.limit(ROWS).offset(ZERO))
+
+    def _locked(self, statement: Select[Any]) -> Select[Any]:
+        return statement.with_for_update() if self._lock else statement
+
+    @staticmethod
+    def _whose(table: Any) -> tuple[Any, Any]:
+        return table.c.tenant == bindparam("tenant"), table.c.scope == bindparam("scope")

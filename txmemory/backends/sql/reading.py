@@ -1,0 +1,190 @@
+"""Every query as one statement, the values that it binds, and how its rows make a page."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Generic
+
+from sqlalchemy import and_, bindparam, func, select, tuple_
+
+from txmemory.backends.sql import narrowing
+from txmemory.backends.sql.rows import (
+    CONTENT_COLUMNS,
+    EVENT_COLUMNS,
+    REVISION_COLUMNS,
+    Row,
+    event_from,
+    revision_from,
+    stored_from,
+)
+from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
+from txmemory.model.address import namespace_text
+from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
+from txmemory.rules import order
+
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Statement]):
+    """A statement to run, and what its rows say."""
+
+    statement: Statement
+    values: dict[str, object]
+    page: Callable[[Rows], Page[Any]]
+
+
+class ReadStatements(Generic[Statement]):
+    """Each query's statement in one technology's spelling."""
+
+    def __init__(self, spelling: Spelling[Statement]) -> None:
+        self._spelling = spelling
+        self._tables = spelling.tables
+        self._compile = spelling.compile
+
+    def asked(self, query: Query[Any], now: int | None) -> Asked[Statement]:
+        """What answers a query; `now` is the caller's clock, or None for the database's own."""
+        match query:
+            case Get(tenant=tenant, address=address):
+                namespace = address.namespace
+                here = {
+                    "tenant": tenant,
+                    "namespace": namespace_text(namespace),
+                    "id": address.id,
+                    "now": now,
+                }
+                return Asked(
+                    self.get, here, lambda rows: Page(tuple(stored_from(namespace, row) for row in rows))
+                )
+            case Select():
+                return self._selected(query, now)
+            case Count(tenant=tenant, namespace=namespace, condition=condition):
+                here = {"tenant": tenant, "namespace": namespace_text(namespace), "now": now}
+                here |= narrowing.values(condition)
+                return Asked(self.count(narrowing.shape(condition)), here, _one)
+            case Revisions(tenant=tenant, address=address, after=after, limit=limit):
+                here = {"tenant": tenant, "namespace": namespace_text(address.namespace), "id": address.id}
+                here |= {"after": after, "rows": limit + 1}
+                return Asked(self.revisions, here, _page(lambda row: revision_from(address, row), limit))
+            case Events(tenant=tenant, after=after, limit=limit):
+                return Asked(
+                    self.events,
+                    {"tenant": tenant, "after": after, "rows": limit + 1},
+                    _page(event_from, limit),
+                )
+            case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
+                whose = {"tenant": tenant, "scope": scope, "after": after, "rows": limit + 1}
+                return Asked(self.keys, whose, _page(lambda row: row[0], limit))
+            case KeyCount(tenant=tenant, scope=None):
+                return Asked(self.key_count_all, {"tenant": tenant}, _one)
+            case KeyCount(tenant=tenant, scope=scope):
+                return Asked(self.key_count, {"tenant": tenant, "scope": scope}, _one)
+            case _:
+                raise TypeError("not a query")
+
+    def _selected(self, query: Select, now: int | None) -> Asked[Statement]:
+        here: dict[str, object] = {
+            "tenant": query.tenant,
+            "namespace": namespace_text(query.namespace),
+            "now": now,
+            "rows": query.limit + 1,
+            **narrowing.values(query.condition),
+        }
+        if query.after is not None:
+            here["after_created_at"], here["after_id"] = query.after
+        statement = self.select(narrowing.shape(query.condition), behind=query.after is not None)
+        return Asked(statement, here, _page(lambda row: stored_from(query.namespace, row), query.limit))
+
+    @cached_property
+    def get(self) -> Statement:
+        """One live item with its content."""
+        item = self._tables.item
+        statement = self._contents().where(item.c.id == bindparam("id"))
+        return self._compile(statement)
+
+    @lru_cache(maxsize=256)  # noqa: B019 - one instance a technology, for the life of the process
+    def select(self, shape: narrowing.Shape, *, behind: bool) -> Statement:
+        """Live items of a namespace by recall order, from the start or behind a place."""
+        item = self._tables.item
+        statement = self._contents().where(narrowing.clause(item, shape))
+        if behind:
+            place = tuple_(*(item.c[name] for name in order.RECALL))
+            statement = statement.where(
+                place < tuple_(*(bindparam(f"after_{name}") for name in order.RECALL))
+            )
+        ordered = statement.order_by(*self._spelling.ordered(order.RECALL, descending=True))
+        return self._compile(ordered.limit(ROWS).offset(ZERO))
+
+    @lru_cache(maxsize=256)  # noqa: B019 - as above
+    def count(self, shape: narrowing.Shape) -> Statement:
+        """How many live items of a namespace there are."""
+        item = self._tables.item
+        there = (
+            self._spelling.here,
+            self._spelling.live,
+            self._spelling.visible,
+            narrowing.clause(item, shape),
+        )
+        return self._compile(select(func.count()).select_from(item).where(*there))
+
+    @cached_property
+    def revisions(self) -> Statement:
+        """The history of one id."""
+        revision = self._tables.revision
+        this = (
+            revision.c.tenant == bindparam("tenant"),
+            revision.c.namespace == bindparam("namespace"),
+            revision.c.id == bindparam("id"),
+            revision.c.revision > bindparam("after"),
+        )
+        statement = select(*columns_of(revision, REVISION_COLUMNS)).where(*this).order_by(revision.c.revision)
+        return self._compile(statement.limit(ROWS).offset(ZERO))
+
+    @cached_property
+    def events(self) -> Statement:
+        """A tenant's log."""
+        event = self._tables.event
+        behind = event.c.tenant == bindparam("tenant"), event.c.row > bindparam("after")
+        statement = select(*columns_of(event, EVENT_COLUMNS)).where(*behind).order_by(event.c.row)
+        return self._compile(statement.limit(ROWS).offset(ZERO))
+
+    @cached_property
+    def keys(self) -> Statement:
+        """The keys of a scope."""
+        ledger = self._tables.ledger
+        statement = select(ledger.c.key).where(*self._whose(), ledger.c.key > bindparam("after"))
+        return self._compile(statement.order_by(ledger.c.key).limit(ROWS).offset(ZERO))
+
+    @cached_property
+    def key_count(self) -> Statement:
+        """How many keys a scope has."""
+        return self._compile(select(func.count()).select_from(self._tables.ledger).where(*self._whose()))
+
+    @cached_property
+    def key_count_all(self) -> Statement:
+        """How many keys a tenant has."""
+        ledger = self._tables.ledger
+        return self._compile(
+            select(func.count()).select_from(ledger).where(ledger.c.tenant == bindparam("tenant"))
+        )
+
+    def _contents(self) -> Any:
+        item, revision = self._tables.item, self._tables.revision
+        newest = and_(
+            *(revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
+        )
+        columns = (item.c.id, item.c.revision, item.c.created_at, *columns_of(revision, CONTENT_COLUMNS))
+        there = self._spelling.here, self._spelling.live, self._spelling.visible
+        return select(*columns).select_from(item.join(revision, newest)).where(*there)
+
+    def _whose(self) -> tuple[Any, Any]:
+        ledger = self._tables.ledger
+        return ledger.c.tenant == bindparam("tenant"), ledger.c.scope == bindparam("scope")
+
+
+def _one(rows: Rows) -> Page[Any]:
+    return Page((rows[0][0],))
+
+
+def _page(make: Callable[[Row], Any], limit: int) -> Callable[[Rows], Page[Any]]:
+    return lambda rows: Page(tuple(make(row) for row in rows[:limit]), more=len(rows) > limit)

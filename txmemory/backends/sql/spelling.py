@@ -1,0 +1,65 @@
+"""What every statement is made from: the tables, a dialect's insert and clock, and how it is compiled."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import BigInteger, ColumnElement, Table, and_, bindparam, cast, func, literal_column, or_
+from sqlalchemy.sql import ClauseElement
+
+from txmemory.backends.sql.tables import Tables
+
+Statement = TypeVar("Statement")
+"""What a technology runs: text for a driver, or the expression itself."""
+
+ROWS: ColumnElement[int] = bindparam("rows")
+ZERO: ColumnElement[int] = literal_column("0")
+"""Said behind a limit, because SQLite's dialect would bind a zero of its own there."""
+
+
+def bound_clock() -> ColumnElement[int]:
+    """The time that the caller binds as `now`."""
+    return bindparam("now")
+
+
+def database_clock() -> ColumnElement[int]:
+    """The time that the caller binds as `now`, or where that is NULL the server's clock, in microseconds."""
+    server = func.floor(func.extract("epoch", func.clock_timestamp()) * literal_column("1000000"))
+    return func.coalesce(cast(bindparam("now"), BigInteger()), cast(server, BigInteger()))
+
+
+@dataclass(frozen=True, eq=False)
+class Spelling(Generic[Statement]):
+    """One technology's way: `upsert` is its dialect's insert, which knows ON CONFLICT."""
+
+    tables: Tables
+    compile: Callable[[ClauseElement], Statement]
+    upsert: Callable[[Any], Any]
+    now: ColumnElement[int]
+
+    @property
+    def here(self) -> ColumnElement[bool]:
+        """Heads of one namespace."""
+        item = self.tables.item
+        return and_(item.c.tenant == bindparam("tenant"), item.c.namespace == bindparam("namespace"))
+
+    @property
+    def live(self) -> ColumnElement[bool]:
+        """Heads that are there, in the words of the partial indexes."""
+        return self.tables.item.c.live == literal_column("1")
+
+    @property
+    def visible(self) -> ColumnElement[bool]:
+        """Heads that have not expired."""
+        expires_at = self.tables.item.c.expires_at
+        return or_(expires_at.is_(None), expires_at > self.now)
+
+    def ordered(self, columns: tuple[str, ...], *, descending: bool) -> list[ColumnElement[Any]]:
+        """An order of `rules.order` over the heads."""
+        item = self.tables.item
+        return [item.c[name].desc() if descending else item.c[name].asc() for name in columns]
+
+
+def columns_of(table: Table, names: Sequence[str]) -> list[Any]:
+    """These columns of a table."""
+    return [table.c[name] for name in names]
