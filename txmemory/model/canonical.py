@@ -11,8 +11,6 @@ from typing import Any
 
 from txmemory.model import limits
 
-type_of_scalar = (str, int, float, bool)
-
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 
 
