@@ -41,8 +41,12 @@ class _Attempts:
         """Whether doing it again can neither double anything nor be in vain."""
         if isinstance(fault, Lost):
             self._lost = True
-            return isinstance(self.request, Commit) and resendable(self.request)
+            return self._repeatable
         return isinstance(fault, Busy)
+
+    @property
+    def _repeatable(self) -> bool:
+        return isinstance(self.request, Commit) and resendable(self.request)
 
     def policy(self) -> dict[str, Any]:
         """The one retry policy: full jitter, capped attempts and the deadline. One attempt is already made."""
@@ -62,9 +66,13 @@ class _Attempts:
 
     def refusal(self, fault: Fault) -> object:
         """What the caller is told when it stays with this fault."""
-        if self._lost:
-            return OutcomeUnknown()
-        return Unavailable(fault.code) if isinstance(fault, Down) else Contended()
+        match fault:
+            case Down() | Lost() if self._repeatable or not self._lost:
+                return Unavailable(fault.code, outcome_unknown=self._lost)
+            case _ if self._lost:
+                return OutcomeUnknown()
+            case _:
+                return Contended()
 
 
 def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:

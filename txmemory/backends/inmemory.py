@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast
 
 from txmemory.backends.guarding import ProcessGuard
-from txmemory.backends.steps import HeadChange, LedgerRow, ScopeRow, carry_out
+from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow
+from txmemory.backends.steps import carry_out
 from txmemory.model.address import Address, Fence, Namespace, Presenter
 from txmemory.model.commit import Commit, Recorded, Reply
 from txmemory.model.event import Event

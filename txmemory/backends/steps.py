@@ -6,10 +6,11 @@ What is met is returned, never raised, so that a refusal found behind the fence 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, assert_never
+from typing import assert_never
 
+from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow, Tables
 from txmemory.model import limits
-from txmemory.model.address import Address, Fence, Namespace, Presenter, namespace_text
+from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.canonical import new_salt
 from txmemory.model.commit import (
     Closed,
@@ -27,98 +28,10 @@ from txmemory.model.commit import (
     Reply,
 )
 from txmemory.model.event import Effect, Event, Kind, Reason
-from txmemory.model.filter import Condition
 from txmemory.model.item import Head, Item, Revision, commitment
-from txmemory.model.outcome import Outcome, Status
+from txmemory.model.outcome import Status
 from txmemory.rules import bounds, recording
 from txmemory.rules.visible import expired, live_revision
-
-
-class ScopeRow(NamedTuple):
-    """What the guard needs of the scope's row once it holds it."""
-
-    seq: int
-    last_at: int
-    sealed: bool
-
-
-class LedgerRow(NamedTuple):
-    """One applied key."""
-
-    key: str
-    fingerprint: bytes
-    outcome: Outcome
-
-
-class HeadChange(NamedTuple):
-    """How the commit leaves a head; a removed item keeps the attributes of its last content."""
-
-    head: Head
-    item: Item | None
-
-
-class Tables(Protocol):
-    """The primitives that a backend has inside a transaction. The names are the steps that crash tests stop at."""
-
-    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
-        """Raises the fence and holds the scope's row; None, and nothing changed, when the presenter is fenced."""
-        ...
-
-    def fence(self, tenant: str, scope: str) -> Fence:
-        """The newest fence."""
-        ...
-
-    def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
-        """Those of the keys that are applied."""
-        ...
-
-    def lock_namespaces(self, tenant: str, namespaces: Sequence[Namespace]) -> None:
-        """Makes bounded writers of a namespace serial."""
-        ...
-
-    def lock_heads(self, tenant: str, addresses: Sequence[Address]) -> Mapping[Address, Head]:
-        """The heads that are there, held until the transaction ends."""
-        ...
-
-    def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
-        """The live heads that the condition accepts, expired ones too."""
-        ...
-
-    def now(self) -> int:
-        """The database's clock, read now."""
-        ...
-
-    def count_live(self, tenant: str, namespace: Namespace, most: int) -> int:
-        """How many live heads there are, expired ones too, counted to `most`."""
-        ...
-
-    def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
-        """Up to `most` live heads: those expired at `now` by (expires_at, id), then the rest by (created_at, id)."""
-        ...
-
-    def change_heads(self, tenant: str, changes: Sequence[HeadChange]) -> None:
-        """Writes heads, each once."""
-        ...
-
-    def append_revisions(self, tenant: str, revisions: Sequence[Revision]) -> None:
-        """Appends to the history."""
-        ...
-
-    def append_events(self, tenant: str, events: Sequence[Event]) -> None:
-        """Appends to the log."""
-        ...
-
-    def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
-        """Writes the scope's place in its order."""
-        ...
-
-    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
-        """Records applied keys."""
-        ...
-
-    def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
-        """Takes keys (None: all) away and says how many were there."""
-        ...
 
 
 def carry_out(tables: Tables, commit: Commit) -> Reply:
@@ -178,7 +91,8 @@ class _Draft:
         named: set[Address] = set()
         swept: list[RemoveWhere] = []
         for entry in entries:
-            named.update(guard.address for guard in (*entry.guards, *entry.sources))
+            if entry.guards or entry.sources:
+                named.update(guard.address for guard in (*entry.guards, *entry.sources))
             for change in entry.changes:
                 if isinstance(change, RemoveWhere):
                     swept.append(change)
@@ -209,6 +123,8 @@ class _Draft:
 
     def choose_victims(self, entries: Sequence[Entry]) -> int:
         """Fixes what the bounds evict; answers how many too many that is, 0 when it can be done."""
+        if not self.commit.bounds:
+            return 0
         puts = [change for entry in entries for change in entry.changes if isinstance(change, Put)]
         if not puts:
             return 0
@@ -254,7 +170,7 @@ class _Draft:
     def take_time(self) -> None:
         """`at`, after the last lock: later than the scope's last event and every head that may change."""
         clock = self.tables.now() if self.victims else self.now
-        newest = max((head.updated_at for head in self.heads.values()), default=0)
+        newest = max(head.updated_at for head in self.heads.values()) if self.heads else 0
         for victims in self.victims.values():
             newest = max(newest, *(head.updated_at for head in victims))
         self.at = recording.time_of_record(clock, self.scope.last_at if self.scope else None, newest)

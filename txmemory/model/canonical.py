@@ -73,34 +73,41 @@ def canonical_json(value: Any) -> str:
 
 def checked_json(value: object, name: str, most: int) -> str:
     """`value` as canonical JSON, when it is JSON on every backend alike."""
-    _check_json(value, name, 1)
-    text = _dump(value)
+    text = _dump(_plain(value, name, 1))
     if len(text) > most or len(text.encode()) > most:
         raise ValueError(f"{name} is longer than {most} bytes of JSON")
     return text
 
 
-def _check_json(value: object, name: str, depth: int) -> None:
+_INTEGER_END = 10**limits.JSON_DIGITS
+
+
+def _plain(value: object, name: str, depth: int) -> object:
+    """A copy of plain lists and dicts, every part of it checked."""
     if depth > limits.JSON_DEPTH:
         raise ValueError(f"{name} is nested deeper than {limits.JSON_DEPTH}")
     match value:
         case None | bool():
-            pass
+            return value
         case str():
-            checked_text(value, f"a text in {name}", most=limits.DATA_BYTES, empty=True)
+            return checked_text(value, f"a text in {name}", most=limits.DATA_BYTES, empty=True)
         case int():
-            if value.bit_length() > limits.JSON_DIGITS * 3.32:
+            if not -_INTEGER_END < value < _INTEGER_END:
                 raise ValueError(f"an integer in {name} has more than {limits.JSON_DIGITS} digits")
+            return value
         case float():
             if not math.isfinite(value):
                 raise ValueError(f"a number in {name} is not finite")
+            return value
         case list() | tuple():
-            for element in value:
-                _check_json(element, name, depth + 1)
+            return [_plain(element, name, depth + 1) for element in value]
         case Mapping():
-            for key, element in value.items():
-                checked_text(key, f"a key in {name}", most=limits.DATA_BYTES, empty=True)
-                _check_json(element, name, depth + 1)
+            return {
+                checked_text(key, f"a key in {name}", most=limits.DATA_BYTES, empty=True): _plain(
+                    element, name, depth + 1
+                )
+                for key, element in value.items()
+            }
         case _:
             raise TypeError(f"{name} holds a value that is not JSON")
 

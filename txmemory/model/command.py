@@ -36,12 +36,14 @@ class Write:
         checked_key(self.key)
         if self.on_mismatch not in ("return", "refuse"):
             raise ValueError('on_mismatch must be "return" or "refuse"')
-        object.__setattr__(self, "puts", last_occurrences(self.puts))
+        if len(self.puts) > 1:
+            object.__setattr__(self, "puts", last_occurrences(self.puts))
         if self.sources:
             object.__setattr__(self, "sources", distinct_guards(self.sources))
             if not {guard.address for guard in self.sources}.isdisjoint(put.address for put in self.puts):
                 raise ValueError("an id is both added and removed")
-        if len(self.puts) + len(self.sources) + len(self.expect) > limits.COMMIT_ITEMS:
+        most = len(self.puts) + len(self.expect) + len(self.sources)
+        if most > limits.COMMIT_ITEMS and len(self.addresses) > limits.COMMIT_ITEMS:
             raise ValueError(f"a write names more than {limits.COMMIT_ITEMS} items")
         object.__setattr__(self, "fingerprint", digest(canonical_json(self._payload())))
 

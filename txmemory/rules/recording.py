@@ -10,6 +10,9 @@ from txmemory.model.item import Head, moment
 from txmemory.model.outcome import Outcome
 from txmemory.rules.visible import live_revision
 
+EVENT_EFFECTS = limits.COMMIT_ITEMS + limits.COMMIT_VICTIMS
+"""Effects that one event holds at the most: as many as any keyed call can have."""
+
 
 def time_of_record(clock: int, scope_last_at: int | None, newest_updated_at: int) -> int:
     """`at`: the clock, but later than the scope's last event and than every head that changes."""
@@ -56,8 +59,7 @@ def outcome_of(event: Event) -> Outcome:
 
 def readable_parts(event: Event) -> tuple[Event, ...]:
     """The event; one without a key whose removal by condition ended many items, in parts that a reader can hold."""
-    size = limits.COMMIT_ITEMS + limits.COMMIT_VICTIMS
-    if event.key is not None or len(event.effects) <= size:
+    if event.key is not None or len(event.effects) <= EVENT_EFFECTS:
         return (event,)
-    starts = range(0, len(event.effects), size)
-    return tuple(replace(event, effects=event.effects[start : start + size]) for start in starts)
+    starts = range(0, len(event.effects), EVENT_EFFECTS)
+    return tuple(replace(event, effects=event.effects[start : start + EVENT_EFFECTS]) for start in starts)

@@ -218,7 +218,11 @@ def spawn(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     """
     lifeline = _lifeline()
     here, there = Pipe()
-    told = {_LINE: str(there.fileno()), _LIFELINE: str(lifeline.reading), "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = {
+        _LINE: str(there.fileno()),
+        _LIFELINE: str(lifeline.reading),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     process = subprocess.Popen(
         arguments,
         env={**os.environ, **(environment or {}), **told},

@@ -1,8 +1,9 @@
 """How outcomes, events and items are spelled in rows: compact canonical JSON, each with a version in front."""
 
 import json
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from base64 import b64decode
+from binascii import b2a_base64
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,28 +14,19 @@ from txmemory.model.item import NOTHING, Head, Item, Revision, Stored, microseco
 from txmemory.model.outcome import Outcome
 
 Row = Sequence[Any]
+"""What was read."""
+Values = tuple[object, ...]
+"""What is written: a value for each column, in the order of the table's."""
 
 
-def _places(namespaces: Iterable[Namespace]) -> dict[Namespace, int]:
-    """Each namespace once, numbered: refs name it by number."""
-    return {namespace: place for place, namespace in enumerate(dict.fromkeys(namespaces))}
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """An outcome as its ledger row holds it."""
-    groups = (outcome.added, outcome.removed, outcome.evicted)
-    places = _places(ref.namespace for group in groups for ref in group)
-    return canonical_json(
-        [
-            VERSION,
-            outcome.status,
-            outcome.seq,
-            microseconds(outcome.at, "at"),
-            outcome.token,
-            [*places],
-            *([[places[ref.namespace], ref.id, ref.revision] for ref in group] for group in groups),
-        ]
-    )
+def outcome_text(outcome: Outcome, at: int) -> str:
+    """An outcome as its ledger row holds it; `at` is its time in microseconds."""
+    places: dict[Namespace, int] = {}  # each namespace once, numbered as it comes: refs name it by number
+    groups = [
+        [[places.setdefault(namespace, len(places)), id, revision] for namespace, id, revision in refs]
+        for refs in (outcome.added, outcome.removed, outcome.evicted)
+    ]
+    return canonical_json([VERSION, outcome.status, outcome.seq, at, outcome.token, [*places], *groups])
 
 
 def outcome_from(text: str) -> Outcome:
@@ -49,23 +41,19 @@ def outcome_from(text: str) -> Outcome:
 
 def effects_text(effects: Sequence[Effect]) -> str:
     """The effects of an event as its row holds them."""
-    places = _places(effect.namespace for effect in effects)
-    return canonical_json(
+    places: dict[Namespace, int] = {}
+    rows = [
         [
-            [*places],
-            [
-                [
-                    places[effect.namespace],
-                    effect.id,
-                    effect.revision,
-                    effect.operation,
-                    effect.reason,
-                    None if effect.commitment is None else b64encode(effect.commitment).decode(),
-                ]
-                for effect in effects
-            ],
+            places.setdefault(effect.namespace, len(places)),
+            effect.id,
+            effect.revision,
+            effect.operation,
+            effect.reason,
+            None if effect.commitment is None else b2a_base64(effect.commitment, newline=False).decode(),
         ]
-    )
+        for effect in effects
+    ]
+    return canonical_json([[*places], rows])
 
 
 def effects_from(text: str) -> tuple[Effect, ...]:
@@ -78,22 +66,22 @@ def effects_from(text: str) -> tuple[Effect, ...]:
     )
 
 
-def event_row(tenant: str, event: Event) -> dict[str, object]:
+def event_row(tenant: str, event: Event) -> Values:
     """An event as a row without its number."""
-    return {
-        "tenant": tenant,
-        "version": VERSION,
-        "kind": event.kind,
-        "scope": event.scope,
-        "seq": event.seq,
-        "token": event.token,
-        "actor": event.actor,
-        "key": event.key,
-        "fingerprint": event.fingerprint,
-        "status": event.status,
-        "effects": effects_text(event.effects),
-        "at": event.at,
-    }
+    return (
+        tenant,
+        VERSION,
+        event.kind,
+        event.scope,
+        event.seq,
+        event.token,
+        event.actor,
+        event.key,
+        event.fingerprint,
+        event.status,
+        effects_text(event.effects),
+        event.at,
+    )
 
 
 EVENT_COLUMNS = (
@@ -137,46 +125,53 @@ def head_from(row: Row) -> Head:
     return Head(address, revision, live == 1, created_at, updated_at, expires_at, (added_at, added_ordinal))
 
 
-def head_row(tenant: str, head: Head, item: Item) -> dict[str, object]:
+def head_row(tenant: str, head: Head, item: Item) -> Values:
     """A head and what its content lets filters look at, as a row."""
-    return {
-        "tenant": tenant,
-        "namespace": namespace_text(head.address.namespace),
-        "id": head.address.id,
-        "live": int(head.live),
-        "revision": head.revision,
-        "kind": item.kind,
-        "attributes": item.attributes_text,
-        "created_at": head.created_at,
-        "updated_at": head.updated_at,
-        "expires_at": head.expires_at,
-        "importance": item.importance,
-        "added_at": head.added[0],
-        "added_ordinal": head.added[1],
-    }
+    namespace, id = head.address
+    return (
+        tenant,
+        namespace_text(namespace),
+        id,
+        int(head.live),
+        head.revision,
+        item.kind,
+        item.attributes_text,
+        head.created_at,
+        head.updated_at,
+        head.expires_at,
+        item.importance,
+        *head.added,
+    )
 
 
-def revision_row(tenant: str, revision: Revision) -> dict[str, object]:
+_NO_CONTENT = (None, None, None, None)
+
+
+def revision_row(tenant: str, revision: Revision) -> Values:
     """One entry of an item's history as a row; a tombstone holds no content."""
+    namespace, id = revision.address
     item = revision.item
-    return {
-        "tenant": tenant,
-        "namespace": namespace_text(revision.address.namespace),
-        "id": revision.address.id,
-        "revision": revision.revision,
-        "kind": item.kind if item else None,
-        "text": item.text if item else None,
-        "data": item.data if item else None,
-        "attributes": item.attributes_text if item else None,
-        "created_at": revision.created_at,
-        "expires_at": item.expires_at if item else None,
-        "importance": item.importance if item else None,
-        "salt": revision.salt,
-        "at": revision.at,
-        "ordinal": revision.ordinal,
-        "by": revision.by,
-        "reason": revision.reason,
-    }
+    return (
+        tenant,
+        namespace_text(namespace),
+        id,
+        revision.revision,
+        *(_NO_CONTENT if item is None else (item.kind, item.text, item.data, item.attributes_text)),
+        revision.created_at,
+        None if item is None else item.expires_at,
+        None if item is None else item.importance,
+        revision.salt,
+        revision.at,
+        revision.ordinal,
+        revision.by,
+        revision.reason,
+    )
+
+
+def ledger_row(tenant: str, scope: str, key: str, fingerprint: bytes, outcome: Outcome) -> Values:
+    """One applied key as a row."""
+    at = microseconds(outcome.at, "at")
+    return tenant, scope, key, fingerprint, outcome_text(outcome, at), at
 
 
 CONTENT_COLUMNS = ("kind", "text", "data", "attributes", "created_at", "expires_at", "importance")

@@ -6,7 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
+    Table,
     and_,
     bindparam,
     case,
@@ -119,6 +121,7 @@ class Statements:
 
     compile: Compile
     advance_fence: str
+    standing: str
     fence: str
     replayed: str
     applied: str
@@ -158,29 +161,47 @@ class Statements:
         return self.compile(matching(shape))
 
 
-def statements(compile: Compile, upsert: Callable[[Any], Any]) -> Statements:
-    """All statements for one dialect."""
-    whose = scope.c.tenant == bindparam("tenant"), scope.c.scope == bindparam("scope")
-    books = ledger.c.tenant == bindparam("tenant"), ledger.c.scope == bindparam("scope")
-    this = _HERE, item.c.id == bindparam("id")
-    entry = revision.c.tenant == bindparam("tenant"), revision.c.namespace == bindparam("namespace")
+def _row_statements(upsert: Callable[[Any], Any]) -> dict[str, ClauseElement]:
+    """Those that bind a whole row of `rows`, value by value in the order of the table's columns."""
+    appending = {"append_revision": revision, "append_event": event, "record": ledger}
+    return {
+        "put_head": put_head(upsert),
+        **{
+            name: insert(table).values({column.name: bindparam(column.name) for column in _given(table)})
+            for name, table in appending.items()
+        },
+    }
+
+
+def _given(table: Table) -> list[Column[Any]]:
+    """The columns that a writer fills: all but a number that the database counts up."""
+    return [column for column in table.c if column.autoincrement is not True]
+
+
+_WHOSE = scope.c.tenant == bindparam("tenant"), scope.c.scope == bindparam("scope")
+_BOOKS = ledger.c.tenant == bindparam("tenant"), ledger.c.scope == bindparam("scope")
+_THIS = and_(_HERE, item.c.id == bindparam("id"))
+
+
+def _guard_statements() -> dict[str, ClauseElement]:
+    """What the guard reads inside its transaction, and step 0 before it."""
     head = select(*_columns(item, HEAD_COLUMNS))
     has_expired = and_(item.c.expires_at.is_not(None), item.c.expires_at <= bindparam("now"))
     both = and_(ledger.c.tenant == scope.c.tenant, ledger.c.scope == scope.c.scope)
-    one = and_(*(revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision")))
-    keys = select(func.count()).select_from(ledger)
-    built: dict[str, ClauseElement] = {
-        "advance_fence": advance_fence(upsert),
-        "fence": select(scope.c.generation, scope.c.token).where(*whose),
+    return {
+        "standing": select(
+            scope.c.generation, scope.c.token, scope.c.holder, scope.c.seq, scope.c.last_at, scope.c.sealed
+        ).where(*_WHOSE),
+        "fence": select(scope.c.generation, scope.c.token).where(*_WHOSE),
         "replayed": select(
             scope.c.generation, scope.c.token, scope.c.holder, ledger.c.fingerprint, ledger.c.outcome
         )
         .select_from(scope.join(ledger, both))
-        .where(*whose, ledger.c.key == bindparam("key")),
+        .where(*_WHOSE, ledger.c.key == bindparam("key")),
         "applied": select(ledger.c.fingerprint, ledger.c.outcome).where(
-            *books, ledger.c.key == bindparam("key")
+            *_BOOKS, ledger.c.key == bindparam("key")
         ),
-        "head": head.where(*this),
+        "head": head.where(_THIS),
         "count_live": select(func.count()).select_from(
             select(item.c.id).where(_HERE, _LIVE).limit(_ROWS).offset(_ZERO).subquery()
         ),
@@ -192,7 +213,13 @@ def statements(compile: Compile, upsert: Callable[[Any], Any]) -> Statements:
         .order_by(*ordered(order.EVICTION, descending=False))
         .limit(_ROWS)
         .offset(_ZERO),
-        "put_head": put_head(upsert),
+    }
+
+
+def _change_statements(upsert: Callable[[Any], Any]) -> dict[str, ClauseElement]:
+    """What changes rows, but for those of `_row_statements`."""
+    return {
+        "advance_fence": advance_fence(upsert),
         "end_head": update(item)
         .where(
             item.c.tenant == bindparam("in_tenant"),
@@ -206,21 +233,24 @@ def statements(compile: Compile, upsert: Callable[[Any], Any]) -> Statements:
             attributes=literal_column("'{}'"),
             importance=literal_column("NULL"),
         ),
-        "append_revision": insert(revision).values(
-            {column.name: bindparam(column.name) for column in revision.c}
-        ),
-        "append_event": insert(event).values(
-            {column.name: bindparam(column.name) for column in event.c if column.name != "row"}
-        ),
         "move_scope": update(scope)
         .where(scope.c.tenant == bindparam("in_tenant"), scope.c.scope == bindparam("in_scope"))
         .values({name: bindparam(name) for name in ("seq", "last_at", "sealed")}),
-        "record": insert(ledger).values({column.name: bindparam(column.name) for column in ledger.c}),
-        "forget": delete(ledger).where(*books, ledger.c.key == bindparam("key")),
-        "forget_all": delete(ledger).where(*books),
+        "forget": delete(ledger).where(*_BOOKS, ledger.c.key == bindparam("key")),
+        "forget_all": delete(ledger).where(*_BOOKS),
+        "stamp": insert(schema).values({"version_num": bindparam("version_num")}),
+    }
+
+
+def _query_statements() -> dict[str, ClauseElement]:
+    """What answers queries, but for those that depend on a condition."""
+    entry = revision.c.tenant == bindparam("tenant"), revision.c.namespace == bindparam("namespace")
+    one = and_(*(revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision")))
+    keys = select(func.count()).select_from(ledger)
+    return {
         "get": select(item.c.id, item.c.revision, item.c.created_at, *_columns(revision, CONTENT_COLUMNS))
         .select_from(item.join(revision, one))
-        .where(*this, _LIVE, _VISIBLE),
+        .where(_THIS, _LIVE, _VISIBLE),
         "revisions": select(*_columns(revision, REVISION_COLUMNS))
         .where(*entry, revision.c.id == bindparam("id"), revision.c.revision > bindparam("after"))
         .order_by(revision.c.revision)
@@ -232,12 +262,18 @@ def statements(compile: Compile, upsert: Callable[[Any], Any]) -> Statements:
         .limit(_ROWS)
         .offset(_ZERO),
         "keys": select(ledger.c.key)
-        .where(*books, ledger.c.key > bindparam("after"))
+        .where(*_BOOKS, ledger.c.key > bindparam("after"))
         .order_by(ledger.c.key)
         .limit(_ROWS)
         .offset(_ZERO),
-        "key_count": keys.where(*books),
+        "key_count": keys.where(*_BOOKS),
         "key_count_all": keys.where(ledger.c.tenant == bindparam("tenant")),
-        "stamp": insert(schema).values({"version_num": bindparam("version_num")}),
     }
-    return Statements(compile=compile, **{name: compile(statement) for name, statement in built.items()})
+
+
+def statements(compile: Compile, compile_row: Compile, upsert: Callable[[Any], Any]) -> Statements:
+    """All statements for one dialect; `compile_row` is for those that bind whole rows."""
+    named = {**_guard_statements(), **_change_statements(upsert), **_query_statements()}
+    texts = {name: compile(statement) for name, statement in named.items()}
+    texts.update((name, compile_row(statement)) for name, statement in _row_statements(upsert).items())
+    return Statements(compile=compile, **texts)

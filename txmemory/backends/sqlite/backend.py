@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 
 from txmemory.backends.guarding import ProcessGuard
 from txmemory.backends.sql.statements import Statements
-from txmemory.backends.sqlite.reading import Readers, SharedReader, answer, replayed
+from txmemory.backends.sqlite.reading import Readers, answer, replayed
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
@@ -45,8 +46,13 @@ class _Blocked:
         self._done.release()
 
     def wait(self, deadline: float) -> Reply:
-        """What was met. A commit that the writer has not begun by the deadline is given up, untouched."""
-        if not self._done.acquire(timeout=deadline):
+        """What was met. Late or interrupted, a commit that the writer has not begun is given up, untouched."""
+        try:
+            in_time = self._done.acquire(timeout=max(0.0, deadline))
+        except BaseException:
+            self.claim()
+            raise
+        if not in_time:
             if self.claim():
                 raise Busy("DEADLINE")
             self._done.acquire()
@@ -99,11 +105,12 @@ class Sqlite:
     """An open SQLite store."""
 
     def __init__(
-        self, writer: Writer, fetch: Readers | SharedReader, statements: Statements, clock: Callable[[], int]
+        self, writer: Writer, readers: Readers | None, statements: Statements, clock: Callable[[], int]
     ) -> None:
         self.guard = ProcessGuard()
         self.writer = writer
-        self._fetch = fetch
+        self._readers = readers
+        self._fetch = readers or writer.fetch  # a database in memory has one connection
         self._statements = statements
         self._clock = clock
 
@@ -114,6 +121,7 @@ class Sqlite:
     def commit(self, commit: Commit, deadline: float) -> Reply:
         """Answers a replay from a read; else the commit is done at once or handed to the writer's thread."""
         self.guard.check()
+        ends = time.monotonic() + deadline
         reply = self.writer.at_once(commit)
         if reply is not None:
             return reply
@@ -122,7 +130,7 @@ class Sqlite:
             return known
         waiting = _Blocked(commit)
         self.writer.submit(waiting)
-        return waiting.wait(deadline)
+        return waiting.wait(ends - time.monotonic())
 
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
@@ -136,7 +144,8 @@ class Sqlite:
         self.guard.close()
         if not inherited:
             self.writer.close()
-            self._fetch.close()
+            if self._readers is not None:
+                self._readers.close()
 
 
 class AsyncSqlite:

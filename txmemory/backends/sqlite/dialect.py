@@ -11,6 +11,7 @@ from txmemory.backends.sql.statements import Statements, statements
 from txmemory.backends.sql.tables import metadata
 
 _dialect = sqlite.dialect(paramstyle="named")
+_positional = sqlite.dialect(paramstyle="qmark")
 
 
 def compiled(element: ClauseElement | ExecutableDDLElement) -> str:
@@ -18,10 +19,15 @@ def compiled(element: ClauseElement | ExecutableDDLElement) -> str:
     return str(element.compile(dialect=_dialect))
 
 
+def compiled_row(element: ClauseElement) -> str:
+    """The text of a statement that binds whole rows: by position, which costs the driver half."""
+    return str(element.compile(dialect=_positional))
+
+
 @cache
 def sqlite_statements() -> Statements:
     """Every statement."""
-    return statements(compiled, sqlite.insert)
+    return statements(compiled, compiled_row, sqlite.insert)
 
 
 @cache

@@ -3,21 +3,23 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
+from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import (
+    Values,
     event_row,
     head_from,
     head_row,
+    ledger_row,
     outcome_from,
-    outcome_text,
     revision_row,
 )
 from txmemory.backends.sql.statements import Statements
-from txmemory.backends.steps import HeadChange, LedgerRow, ScopeRow
+from txmemory.backends.sqlite.reading import stands
 from txmemory.model.address import Address, Fence, Namespace, Presenter, namespace_text
 from txmemory.model.event import Event
 from txmemory.model.filter import Condition
-from txmemory.model.item import Head, Revision, microseconds
+from txmemory.model.item import Head, Revision
 
 
 class SqliteTables:
@@ -32,7 +34,11 @@ class SqliteTables:
         self._clock = clock
 
     def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
-        """One upsert that answers a row or nothing."""
+        """A read where the fence stands as presented; else one upsert that answers a row or nothing."""
+        place = {"tenant": tenant, "scope": presenter.scope}
+        known = self._execute(self._statements.standing, place).fetchone()
+        if known is not None and stands(presenter, *known[:3]):
+            return ScopeRow(known[3], known[4], known[5] == 1)
         row = self._execute(
             self._statements.advance_fence,
             {
@@ -127,20 +133,7 @@ class SqliteTables:
 
     def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
         """Inserts the ledger's rows."""
-        self._each(
-            self._statements.record,
-            [
-                {
-                    "tenant": tenant,
-                    "scope": scope,
-                    "key": row.key,
-                    "fingerprint": row.fingerprint,
-                    "outcome": outcome_text(row.outcome),
-                    "at": microseconds(row.outcome.at, "at"),
-                }
-                for row in rows
-            ],
-        )
+        self._each(self._statements.record, [ledger_row(tenant, scope, *row) for row in rows])
 
     def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
         """Deletes rows of the ledger."""
@@ -149,7 +142,7 @@ class SqliteTables:
             return self._execute(self._statements.forget_all, whose).rowcount
         return sum(self._execute(self._statements.forget, {**whose, "key": key}).rowcount for key in keys)
 
-    def _each(self, statement: str, rows: list[dict[str, object]]) -> None:
+    def _each(self, statement: str, rows: Sequence[dict[str, object] | Values]) -> None:
         if len(rows) == 1:
             self._execute(statement, rows[0])
         elif rows:

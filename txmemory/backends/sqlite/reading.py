@@ -1,7 +1,6 @@
 """Queries over committed rows: each is fetched whole, so that no reader holds the write-ahead log."""
 
 import sqlite3
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
@@ -10,7 +9,7 @@ from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import event_from, outcome_from, revision_from, stored_from
 from txmemory.backends.sql.statements import Statements
 from txmemory.backends.sqlite.connecting import Identity, Place, translated
-from txmemory.model.address import Fence, namespace_text
+from txmemory.model.address import Fence, Presenter, namespace_text
 from txmemory.model.commit import Commit, Recorded, Reply
 from txmemory.model.item import Stored
 from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
@@ -30,8 +29,9 @@ class Fetch(Protocol):
 class Readers:
     """Connections for reading a file: one is taken for each statement and laid back, so any thread may read."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, check: Callable[[sqlite3.Connection], None]) -> None:
         self._place = place
+        self._check = check
         self._idle: list[tuple[Identity, sqlite3.Connection]] = []
 
     def __call__(self, statement: str, values: Mapping[str, object], /) -> Rows:
@@ -59,7 +59,12 @@ class Readers:
                     return connection
                 connection.close()
         connection = self._place.connect()
-        connection.execute("PRAGMA query_only=1")
+        try:
+            self._check(connection)
+            connection.execute("PRAGMA query_only=1")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def close(self) -> None:
@@ -68,20 +73,9 @@ class Readers:
             self._idle.pop()[1].close()
 
 
-class SharedReader:
-    """Reads over the one connection that a database in memory has, never inside its transaction."""
-
-    def __init__(self, connection: sqlite3.Connection, between: threading.Lock) -> None:
-        self._connection = connection
-        self._between = between
-
-    def __call__(self, statement: str, values: Mapping[str, object], /) -> Rows:
-        """All rows of one statement."""
-        with self._between, translated():
-            return self._connection.execute(statement, values).fetchall()
-
-    def close(self) -> None:
-        """The connection is its owner's to close."""
+def stands(presenter: Presenter, generation: int, token: int, holder: str | None) -> bool:
+    """Whether the fence is as the presenter would leave it: there is nothing to raise and no name to note."""
+    return Fence(generation, token) == presenter.fence and presenter.holder in (None, holder)
 
 
 def replayed(statements: Statements, fetch: Fetch, commit: Commit) -> Reply | None:
@@ -98,7 +92,7 @@ def replayed(statements: Statements, fetch: Fetch, commit: Commit) -> Reply | No
         if not rows:
             return None
         ((generation, token, holder, fingerprint, outcome),) = rows
-        if Fence(generation, token) != presenter.fence or presenter.holder not in (None, holder):
+        if not stands(presenter, generation, token, holder):
             return None
         met.append(Recorded(outcome_from(outcome), fingerprint))
     return tuple(met)

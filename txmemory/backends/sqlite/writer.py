@@ -12,7 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from txmemory.backends.sql.statements import Statements
-from txmemory.backends.sqlite.connecting import Place, code_of, fault_of, translated
+from txmemory.backends.sqlite.connecting import (
+    Place,
+    ask_in_turns,
+    code_of,
+    fault_of,
+    take_write_lock,
+    translated,
+)
 from txmemory.backends.sqlite.guard import SqliteTables
 from txmemory.backends.sqlite.reading import Rows, replayed
 from txmemory.backends.steps import carry_out
@@ -61,14 +68,16 @@ class Writer:
         clock: Callable[[], int],
     ) -> None:
         self.between = threading.Lock()
-        """Held while a transaction is open: whoever shares the connection reads between them."""
+        """Held while a transaction is open."""
         self._place = place
         self._check = check
         self._statements = statements
         self._clock = clock
         self._identity = place.identity()
         self._connection: sqlite3.Connection | None = connection
+        ask_in_turns(connection)
         self._tables = SqliteTables(connection, statements, clock)
+        self._turn = 0
         self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._accepting = threading.Lock()
         self._closed = False
@@ -86,19 +95,31 @@ class Writer:
         """What the commit met, done here and now; None where others write or wait: it has to be submitted."""
         if self.between.locked() or not self._waiting.empty():
             return None
+        turn = self._turn
         with self.between:
             if self._closed:
                 raise Closed("the store is closed")
+            if turn != self._turn:
+                return None  # another was quicker, and may have been long
+            self._turn += 1
+            connection = self._usable()
             try:
-                known = replayed(self._statements, self._fetch, commit)
-                return self._transact([commit])[0] if known is None else known
+                with translated():
+                    known = replayed(
+                        self._statements, lambda *given: connection.execute(*given).fetchall(), commit
+                    )
+                return self._transact(connection, [commit])[0] if known is None else known
             except _Broken as broken:
                 cause = broken.cause
         raise cause
 
-    def _fetch(self, statement: str, values: Mapping[str, object], /) -> Rows:
-        with translated():
-            return self._usable().execute(statement, values).fetchall()
+    def fetch(self, statement: str, values: Mapping[str, object], /) -> Rows:
+        """All rows of one statement over the writer's connection, never inside a transaction."""
+        with self.between:
+            if self._closed:
+                raise Closed("the store is closed")
+            with translated():
+                return self._usable().execute(statement, values).fetchall()
 
     def close(self) -> None:
         """Finishes what was submitted, then ends the thread and the connection."""
@@ -132,7 +153,7 @@ class Writer:
     def _write(self, batch: Sequence[Waiting]) -> None:
         try:
             with self.between:
-                replies = self._transact([waiting.commit for waiting in batch])
+                replies = self._transact(self._usable(), [waiting.commit for waiting in batch])
         except _Broken as broken:  # nothing of the batch was made: let each meet its own fate
             if len(batch) == 1:
                 batch[0].fail(broken.cause)
@@ -146,9 +167,8 @@ class Writer:
             for waiting, reply in zip(batch, replies, strict=True):
                 waiting.answer(reply)
 
-    def _transact(self, commits: Sequence[Commit]) -> list[Reply]:
+    def _transact(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[Reply]:
         """Runs the commits in one durable one, all or nothing, whatever interrupts it."""
-        connection = self._usable()
         try:
             with translated():
                 self.begin(connection)
@@ -176,7 +196,7 @@ class Writer:
 
     def begin(self, connection: sqlite3.Connection) -> None:
         """Takes the file's write lock; waiting for it is bounded by the store's deadline."""
-        connection.execute("BEGIN IMMEDIATE")
+        take_write_lock(connection, self._place.patience)
 
     def commit(self, connection: sqlite3.Connection) -> None:
         """Makes the transaction durable."""
@@ -216,6 +236,7 @@ class Writer:
                 connection = self._place.connect()
                 try:
                     self._check(connection)
+                    ask_in_turns(connection)
                 except BaseException:
                     connection.close()
                     raise
