@@ -34,7 +34,6 @@ PRIMITIVES = (
 STAGES: tuple[tuple[str, Any, str], ...] = (
     ("command and fingerprint", Handle, "write"),
     ("planning", planning, "write"),
-    ("step 0: the read before the lock", writer, "replayed"),
     ("BEGIN IMMEDIATE", writer.Writer, "begin"),
     ("guard, its own part", writer, "carry_out"),
     *((f"guard: {name}", SqliteTables, name) for name in PRIMITIVES),

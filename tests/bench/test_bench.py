@@ -46,7 +46,7 @@ def test_the_profile_names_every_stage(tmp_path: Path, capsys: pytest.CaptureFix
         "Memory",
         "fingerprint",
         "planning",
-        "step 0",
+        "BEGIN IMMEDIATE",
         "BEGIN",
         "guard: record",
         "COMMIT",

@@ -35,7 +35,7 @@ class Snapshot:
     def by_any_token(self) -> "Snapshot":
         """The same without saying which token wrote what."""
         ledger = frozenset((scope, key, replace(outcome, token=None)) for scope, key, outcome in self.ledger)
-        return Snapshot(self.items, ledger, tuple(replace(event, token=None) for event in self.events))
+        return Snapshot(self.items, ledger, tuple(event._replace(token=None) for event in self.events))
 
 
 def snapshot(path: Path) -> Snapshot:
@@ -131,5 +131,5 @@ def _check_order(connection: sqlite3.Connection, events: list[Event], folded: Fo
 
 
 def _plain(event: Event) -> Event:
-    effects = tuple(replace(effect, commitment=None) for effect in event.effects)
-    return replace(event, fingerprint=None, effects=effects)
+    effects = tuple(effect._replace(commitment=None) for effect in event.effects)
+    return event._replace(fingerprint=None, effects=effects)

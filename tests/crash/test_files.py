@@ -20,7 +20,6 @@ from tests.crash.operations import copy, prepare
 from tests.crash.snapshot import snapshot
 from txmemory import (
     CannotOpen,
-    Contended,
     Corrupted,
     Memory,
     Receipt,

@@ -1,7 +1,5 @@
 """Which items a bound evicts, against its definition said one victim at a time."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,5 +75,5 @@ def test_what_was_just_added_may_go() -> None:
 
 def test_what_is_stored_over_takes_part_with_its_new_age() -> None:
     a, b = head("a", created_at=1), head("b", created_at=2)
-    renewed = replace(a, created_at=4, revision=2)
+    renewed = a._replace(created_at=4, revision=2)
     assert bounds.victims([a, b], [renewed], {a.address}, 1, NOW) == (b,)

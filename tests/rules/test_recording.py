@@ -1,7 +1,5 @@
 """What a commit leaves behind: times that agree with every order, revisions that count on, outcomes out of events."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,7 +101,7 @@ def test_a_large_removal_is_told_in_parts_that_a_reader_can_hold(effects: int, s
     parts = recording.readable_parts(whole)
     assert [len(part.effects) for part in parts] == sizes
     assert [each for part in parts for each in part.effects] == removed
-    assert {replace(part, effects=()) for part in parts} == {replace(whole, effects=())}
+    assert {part._replace(effects=()) for part in parts} == {whole._replace(effects=())}
 
 
 def test_a_keyed_call_is_one_event_however_much_it_did() -> None:

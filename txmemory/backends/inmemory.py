@@ -74,7 +74,7 @@ class _Tables:
             raise
         return bool(self._writes)
 
-    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
+    def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
         place = (tenant, presenter.scope)
         known = self._state.scopes.get(place)
         if known is None:

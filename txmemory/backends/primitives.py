@@ -36,8 +36,11 @@ class HeadChange(NamedTuple):
 class Tables(Protocol):
     """The primitives that a backend has inside a transaction. The names are the steps that crash tests stop at."""
 
-    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
-        """Raises the fence and holds the scope's row; None, and nothing changed, when the presenter is fenced."""
+    def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
+        """Raises the fence and holds the scope's row; None, and nothing changed, when the presenter is fenced.
+
+        `applied` will be asked for `keys` next: where the transaction holds all locks, they may be read along.
+        """
         ...
 
     def fence(self, tenant: str, scope: str) -> Fence:

@@ -40,12 +40,12 @@ def carry_out(tables: Tables, commit: Commit) -> Reply:
     scope: ScopeRow | None = None
     recorded: Mapping[str, LedgerRow] = {}
     if presenter is not None:
-        scope = tables.advance_fence(tenant, presenter)
+        asked = [entry.key for entry in commit.entries if entry.key is not None and entry.ledger != "forget"]
+        scope = tables.advance_fence(tenant, presenter, asked)
         if scope is None:
             return Overtaken(tables.fence(tenant, presenter.scope))
         if scope.sealed:
             return tuple(Forgot(0) if entry.ledger == "seal" else Closed() for entry in commit.entries)
-        asked = [entry.key for entry in commit.entries if entry.key is not None and entry.ledger != "forget"]
         recorded = tables.applied(tenant, presenter.scope, asked) if asked else {}
     met: list[Met | None] = [
         Recorded(row.outcome, row.fingerprint) if (row := recorded.get(entry.key or "")) else None
@@ -157,15 +157,10 @@ class _Draft:
         """The head as the put leaves it (`at` is not known yet, and not looked at by an eviction)."""
         head = self.heads.get(put.address)
         continues = head is not None and live_revision(head, self.now) > 0
-        return Head(
-            address=put.address,
-            revision=recording.next_revision(head),
-            live=True,
-            created_at=recording.created_at(put, head, self.now),
-            updated_at=self.at,
-            expires_at=put.item.expires_at,
-            added=head.added if head is not None and continues else (self.at, len(self.revisions)),
-        )
+        revision = recording.next_revision(head)
+        created_at = recording.created_at(put, head, self.now)
+        added = head.added if head is not None and continues else (self.at, len(self.revisions))
+        return Head(put.address, revision, True, created_at, self.at, put.item.expires_at, added)  # noqa: FBT003 - live
 
     def take_time(self) -> None:
         """`at`, after the last lock: later than the scope's last event and every head that may change."""
@@ -285,18 +280,10 @@ class _Draft:
         self, kind: Kind, entry: Entry, status: Status | None, effects: Sequence[Effect], before: int
     ) -> Event:
         presenter = self.commit.presenter
-        return Event(
-            kind=kind,
-            scope=presenter.scope if presenter else None,
-            seq=self.scope.seq + before + 1 if self.scope else None,
-            token=presenter.token if presenter else None,
-            actor=presenter.holder if presenter else None,
-            key=entry.key,
-            fingerprint=entry.fingerprint,
-            status=status,
-            effects=tuple(effects),
-            at=self.at,
-        )
+        who: tuple[str | None, int | None, int | None, str | None] = (None,) * 4
+        if presenter is not None and self.scope is not None:
+            who = (presenter.scope, self.scope.seq + before + 1, presenter.token, presenter.holder)
+        return Event(kind, *who, entry.key, entry.fingerprint, status, tuple(effects), self.at)
 
     def _append(self, events: list[Event], ledger: list[LedgerRow]) -> None:
         if not events:

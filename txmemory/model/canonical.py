@@ -66,6 +66,10 @@ def checked_integer(value: object, name: str, least: int, most: int) -> int:
     return int(value)
 
 
+quoted = json.JSONEncoder(ensure_ascii=False).encode
+"""A text as JSON."""
+
+
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys, no spaces, and every character as itself: equal values give equal text."""
     return _dump(value)
@@ -112,9 +116,10 @@ def _plain(value: object, name: str, depth: int) -> object:
             raise TypeError(f"{name} holds a value that is not JSON")
 
 
-def digest(text: str) -> bytes:
-    """SHA-256 of a text, 32 bytes."""
-    return hashlib.sha256(text.encode()).digest()
+def digest(*parts: str | float | None) -> bytes:
+    """SHA-256 of the parts, each spelled with its length in front so that no other parts spell the same."""
+    spelled = "".join(["-," if part is None else f"{len(text := str(part))}:{text}," for part in parts])
+    return hashlib.sha256(spelled.encode()).digest()
 
 
 def new_salt() -> bytes:

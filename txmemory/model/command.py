@@ -1,12 +1,12 @@
 """What a caller wants, detached from the caller's objects and valid once built."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace, checked_key, namespace_text
-from txmemory.model.canonical import GeneratedId, canonical_json, digest
+from txmemory.model.canonical import GeneratedId, digest
 from txmemory.model.commit import Bound, Guard, Put
 
 FINGERPRINT_VERSION = 1
@@ -45,32 +45,25 @@ class Write:
         most = len(self.puts) + len(self.expect) + len(self.sources)
         if most > limits.COMMIT_ITEMS and len(self.addresses) > limits.COMMIT_ITEMS:
             raise ValueError(f"a write names more than {limits.COMMIT_ITEMS} items")
-        object.__setattr__(self, "fingerprint", digest(canonical_json(self._payload())))
+        object.__setattr__(self, "fingerprint", digest(*self._given()))
 
-    def _payload(self) -> list[object]:
-        """What the caller gave, spelled canonically; ids that we made and the clock are left out."""
-        payload: list[object] = [
-            FINGERPRINT_VERSION,
-            self.kind,
-            [
-                [
-                    namespace_text(put.address.namespace),
-                    None if isinstance(put.address.id, GeneratedId) else put.address.id,
-                    put.item.digest.hex(),
-                    put.item.created_at,
-                ]
-                for put in self.puts
-            ],
-        ]
-        payload.extend(
-            sorted(
-                [*guard.address.order, -1 if guard.revision is None else guard.revision] for guard in guards
-            )
-            for guards in (self.expect, self.sources)
-        )
+    def _given(self) -> Iterator[str | int | None]:
+        """What the caller gave, part by part; ids that we made and the clock are left out."""
+        yield FINGERPRINT_VERSION
+        yield self.kind
+        yield len(self.puts)
+        for address, item in self.puts:
+            yield namespace_text(address.namespace)
+            yield None if isinstance(address.id, GeneratedId) else address.id
+            yield item.digest.hex()
+            yield item.created_at
+        for guards in (self.expect, self.sources):
+            yield len(guards)
+            for guard in sorted(guards, key=lambda each: each.address.order) if guards else ():
+                yield from (*guard.address.order, guard.revision)
         if self.given_bounds:
-            payload.append([[namespace_text(bound.namespace), bound.most] for bound in self.bounds])
-        return payload
+            for bound in self.bounds:
+                yield from (namespace_text(bound.namespace), bound.most)
 
     @property
     def addresses(self) -> set[Address]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
+from typing import NamedTuple
 
 from txmemory.model import limits
 from txmemory.model.address import Address
@@ -81,8 +82,9 @@ class Item:
         """SHA-256 over all that was given but `created_at`, which the store may fill in."""
         known = self._digest
         if known is None:
-            given = [self.kind, self.text, self.data, self.attributes_text, self.expires_at, self.importance]
-            known = digest(canonical_json(given))
+            known = digest(
+                self.kind, self.text, self.data, self.attributes_text, self.expires_at, self.importance
+            )
             object.__setattr__(self, "_digest", known)
         return known
 
@@ -132,8 +134,7 @@ def commitment(salt: bytes, item: Item, created_at: int) -> bytes:
     return salted_digest(salt, item.digest + str(created_at).encode())
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The newest revision of an item without its content: the row that is locked. Never deleted."""
 
     address: Address
@@ -146,8 +147,7 @@ class Head:
     """(at, ordinal) of the first revision since the item last was not there, for orders of insertion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """An item as it was found: its content at `revision`, and when it was created, by the caller or the store."""
 
     address: Address
@@ -156,8 +156,7 @@ class Stored:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """One entry of an item's history; a tombstone has no item."""
 
     address: Address

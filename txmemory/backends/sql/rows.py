@@ -3,12 +3,12 @@
 import json
 from base64 import b64decode
 from binascii import b2a_base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from txmemory.model.address import Address, Namespace, Ref, namespace_from, namespace_text
-from txmemory.model.canonical import canonical_json
+from txmemory.model.canonical import quoted
 from txmemory.model.event import VERSION, Effect, Event
 from txmemory.model.item import NOTHING, Head, Item, Revision, Stored, microseconds, moment
 from txmemory.model.outcome import Outcome
@@ -22,11 +22,25 @@ Values = tuple[object, ...]
 def outcome_text(outcome: Outcome, at: int) -> str:
     """An outcome as its ledger row holds it; `at` is its time in microseconds."""
     places: dict[Namespace, int] = {}  # each namespace once, numbered as it comes: refs name it by number
-    groups = [
-        [[places.setdefault(namespace, len(places)), id, revision] for namespace, id, revision in refs]
+    added, removed, evicted = (
+        ",".join(
+            [
+                f"[{places.setdefault(namespace, len(places))},{quoted(id)},{revision}]"
+                for namespace, id, revision in refs
+            ]
+        )
         for refs in (outcome.added, outcome.removed, outcome.evicted)
-    ]
-    return canonical_json([VERSION, outcome.status, outcome.seq, at, outcome.token, [*places], *groups])
+    )
+    order = f"{_number(outcome.seq)},{at},{_number(outcome.token)}"
+    return f'[{VERSION},"{outcome.status}",{order},{_paths(places)},[{added}],[{removed}],[{evicted}]]'
+
+
+def _paths(places: Iterable[Namespace]) -> str:
+    return f"[{','.join([namespace_text(namespace) for namespace in places])}]"
+
+
+def _number(number: int | None) -> str:
+    return "null" if number is None else str(number)
 
 
 def outcome_from(text: str) -> Outcome:
@@ -43,17 +57,15 @@ def effects_text(effects: Sequence[Effect]) -> str:
     """The effects of an event as its row holds them."""
     places: dict[Namespace, int] = {}
     rows = [
-        [
-            places.setdefault(effect.namespace, len(places)),
-            effect.id,
-            effect.revision,
-            effect.operation,
-            effect.reason,
-            None if effect.commitment is None else b2a_base64(effect.commitment, newline=False).decode(),
-        ]
-        for effect in effects
+        f'[{places.setdefault(namespace, len(places))},{quoted(id)},{revision},"{operation}","{reason}",'
+        f"{_base64(commitment)}]"
+        for namespace, id, revision, operation, reason, commitment in effects
     ]
-    return canonical_json([[*places], rows])
+    return f"[{_paths(places)},[{','.join(rows)}]]"
+
+
+def _base64(digest: bytes | None) -> str:
+    return "null" if digest is None else f'"{b2a_base64(digest, newline=False).decode()}"'
 
 
 def effects_from(text: str) -> tuple[Effect, ...]:

@@ -190,8 +190,18 @@ def _guard_statements() -> dict[str, ClauseElement]:
     both = and_(ledger.c.tenant == scope.c.tenant, ledger.c.scope == scope.c.scope)
     return {
         "standing": select(
-            scope.c.generation, scope.c.token, scope.c.holder, scope.c.seq, scope.c.last_at, scope.c.sealed
-        ).where(*_WHOSE),
+            *(
+                scope.c.generation,
+                scope.c.token,
+                scope.c.holder,
+                scope.c.seq,
+                scope.c.last_at,
+                scope.c.sealed,
+            ),
+            *(ledger.c.fingerprint, ledger.c.outcome),
+        )
+        .select_from(scope.outerjoin(ledger, and_(both, ledger.c.key == bindparam("key"))))
+        .where(*_WHOSE),
         "fence": select(scope.c.generation, scope.c.token).where(*_WHOSE),
         "replayed": select(
             scope.c.generation, scope.c.token, scope.c.holder, ledger.c.fingerprint, ledger.c.outcome

@@ -106,15 +106,7 @@ Index(
     item.c.namespace,
     item.c.created_at,
     item.c.id,
-    sqlite_where=text("live = 1"),
-)
-Index(
-    "txm_item_kind",
-    item.c.tenant,
-    item.c.namespace,
     item.c.kind,
-    item.c.created_at,
-    item.c.id,
     sqlite_where=text("live = 1"),
 )
 Index(

@@ -119,7 +119,7 @@ class Sqlite:
         return replayed(self._statements, self._fetch, commit)
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
-        """Answers a replay from a read; else the commit is done at once or handed to the writer's thread."""
+        """Does the commit at once; where others write a replay is read, all else handed to the writer's thread."""
         self.guard.check()
         ends = time.monotonic() + deadline
         reply = self.writer.at_once(commit)

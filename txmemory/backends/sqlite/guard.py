@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import (
+    Row,
     Values,
     event_row,
     head_from,
@@ -32,11 +33,13 @@ class SqliteTables:
         self._execute = connection.execute
         self._statements = statements
         self._clock = clock
+        self._first: Row | None = None
 
-    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
+    def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
         """A read where the fence stands as presented; else one upsert that answers a row or nothing."""
-        place = {"tenant": tenant, "scope": presenter.scope}
+        place = {"tenant": tenant, "scope": presenter.scope, "key": keys[0] if keys else ""}
         known = self._execute(self._statements.standing, place).fetchone()
+        self._first = known and known[6:]
         if known is not None and stands(presenter, *known[:3]):
             return ScopeRow(known[3], known[4], known[5] == 1)
         row = self._execute(
@@ -56,12 +59,14 @@ class SqliteTables:
         return Fence(*self._execute(self._statements.fence, {"tenant": tenant, "scope": scope}).fetchone())
 
     def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
-        """One read a key, each by the whole primary key."""
+        """One read a key, each by the whole primary key; the first was read along with the fence."""
         found: dict[str, LedgerRow] = {}
+        row = self._first
         for key in keys:
-            place = {"tenant": tenant, "scope": scope, "key": key}
-            row = self._execute(self._statements.applied, place).fetchone()
-            if row is not None:
+            if key is not keys[0]:
+                place = {"tenant": tenant, "scope": scope, "key": key}
+                row = self._execute(self._statements.applied, place).fetchone()
+            if row is not None and row[0] is not None:
                 found[key] = LedgerRow(key, row[0], outcome_from(row[1]))
         return found
 

@@ -17,8 +17,7 @@ def upgrade() -> None:
     _item()
     _revision()
     _index("txm_event_seq", "txm_event", ["tenant", "scope", "seq"], "scope IS NOT NULL", unique=True)
-    _index("txm_item_age", "txm_item", ["tenant", "namespace", "created_at", "id"], "live = 1")
-    _index("txm_item_kind", "txm_item", ["tenant", "namespace", "kind", "created_at", "id"], "live = 1")
+    _index("txm_item_age", "txm_item", ["tenant", "namespace", "created_at", "id", "kind"], "live = 1")
     _index(
         "txm_item_expiry",
         "txm_item",
