@@ -80,23 +80,25 @@ def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
     answer: object = None
     try:
         while True:
-            answer = _perform(_Attempts(flow.send(answer), patience), backend)
+            request = flow.send(answer)
+            attempts = _Attempts(request, patience)
+            try:
+                answer = _once(attempts, backend)
+            except Fault as fault:
+                answer = _again(fault, attempts, backend)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
     finally:
         flow.close()
 
 
-def _perform(attempts: _Attempts, backend: Backend) -> object:
+def _again(first: Fault, attempts: _Attempts, backend: Backend) -> object:
+    if not attempts.worth_repeating(first):
+        return attempts.refusal(first)
     try:
-        try:
-            return _once(attempts, backend)
-        except Fault as first:
-            if not attempts.worth_repeating(first):
-                raise
-            return tenacity.Retrying(**attempts.policy())(_once, attempts, backend)
-    except Fault as fault:
-        return attempts.refusal(fault)
+        return tenacity.Retrying(**attempts.policy())(_once, attempts, backend)
+    except Fault as last:
+        return attempts.refusal(last)
 
 
 def _once(attempts: _Attempts, backend: Backend) -> object:
@@ -111,23 +113,25 @@ async def run_async(flow: Flow[Answer], backend: AsyncBackend, patience: Patienc
     answer: object = None
     try:
         while True:
-            answer = await _perform_async(_Attempts(flow.send(answer), patience), backend)
+            request = flow.send(answer)
+            attempts = _Attempts(request, patience)
+            try:
+                answer = await _once_async(attempts, backend)
+            except Fault as fault:
+                answer = await _again_async(fault, attempts, backend)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
     finally:
         flow.close()
 
 
-async def _perform_async(attempts: _Attempts, backend: AsyncBackend) -> object:
+async def _again_async(first: Fault, attempts: _Attempts, backend: AsyncBackend) -> object:
+    if not attempts.worth_repeating(first):
+        return attempts.refusal(first)
     try:
-        try:
-            return await _once_async(attempts, backend)
-        except Fault as first:
-            if not attempts.worth_repeating(first):
-                raise
-            return await tenacity.AsyncRetrying(**attempts.policy())(_once_async, attempts, backend)
-    except Fault as fault:
-        return attempts.refusal(fault)
+        return await tenacity.AsyncRetrying(**attempts.policy())(_once_async, attempts, backend)
+    except Fault as last:
+        return attempts.refusal(last)
 
 
 async def _once_async(attempts: _Attempts, backend: AsyncBackend) -> object:

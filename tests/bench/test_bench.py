@@ -46,7 +46,6 @@ def test_the_profile_names_every_stage(tmp_path: Path, capsys: pytest.CaptureFix
         "Memory",
         "fingerprint",
         "planning",
-        "BEGIN IMMEDIATE",
         "BEGIN",
         "guard: record",
         "COMMIT",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from txmemory.backends.opening import Options, open_backend
-from txmemory.backends.sql.rows import outcome_from
 from txmemory.model.address import Address, namespace_from
 from txmemory.model.event import Event
 from txmemory.model.item import commitment
@@ -17,6 +16,7 @@ from txmemory.model.outcome import Outcome
 from txmemory.model.query import Events, Revisions
 from txmemory.port import Backend
 from txmemory.rules.fold import Folded, fold
+from txmemory.rules.recording import outcome_of
 from txmemory.testing.clock import FakeClock
 
 SECONDS = 30.0
@@ -50,7 +50,7 @@ def snapshot(path: Path) -> Snapshot:
             place: revision for place, (revision, _) in heads.items()
         }
         _check_history(backend, heads, events)
-        ledger = _check_ledger(connection, folded)
+        ledger = _check_ledger(connection, events, folded)
         _check_order(connection, events, folded)
         items = frozenset(
             (place.id, revision, _text(backend, place, revision))
@@ -104,15 +104,19 @@ def _check_history(backend: Backend, heads: dict[Address, tuple[int, bool]], eve
     assert promised == {}
 
 
-def _check_ledger(connection: sqlite3.Connection, folded: Folded) -> frozenset[tuple[str, str, Outcome]]:
-    """The rows are those that the log implies; the key of the table sees to one a key."""
-    rows = connection.execute("SELECT scope, key, outcome FROM txm_ledger").fetchall()
-    ledger = frozenset((scope, key, outcome_from(text)) for scope, key, text in rows)
+def _check_ledger(
+    connection: sqlite3.Connection, events: list[Event], folded: Folded
+) -> frozenset[tuple[str, str, Outcome]]:
+    """The rows are those that the log implies, each naming the event that recorded it."""
+    rows = connection.execute("SELECT scope, key, seq FROM txm_ledger").fetchall()
+    recorded = {(event.scope, event.seq): event for event in events if event.kind == "record"}
+    ledger = frozenset((scope, key, outcome_of(recorded[scope, seq])) for scope, key, seq in rows)
     implied = {
         (scope, key, outcome) for scope, keys in folded.applied.items() for key, outcome in keys.items()
     }
     assert len(rows) == len(ledger)
     assert ledger == implied
+    assert all(recorded[scope, seq].key == key for scope, key, seq in rows)
     return ledger
 
 

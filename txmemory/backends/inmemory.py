@@ -17,6 +17,7 @@ from txmemory.model.item import Head, Revision, Stored
 from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
 from txmemory.rules import order
 from txmemory.rules.matches import matches
+from txmemory.rules.recording import outcome_of
 from txmemory.rules.visible import live_revision
 
 Row = TypeVar("Row")
@@ -145,8 +146,9 @@ class _Tables:
             lambda: self._state.scopes.__setitem__(place, self._state.scopes[place]._replace(row=row))
         )
 
-    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
+    def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
         ledger = self._state.ledger
+        rows = [LedgerRow(event.key or "", event.fingerprint or b"", outcome_of(event)) for event in events]
         self._writes.append(
             lambda: ledger.setdefault((tenant, scope), {}).update((row.key, row) for row in rows)
         )

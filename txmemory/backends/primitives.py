@@ -19,7 +19,7 @@ class ScopeRow(NamedTuple):
 
 
 class LedgerRow(NamedTuple):
-    """One applied key."""
+    """One applied key, with what its event recorded."""
 
     key: str
     fingerprint: bytes
@@ -91,8 +91,8 @@ class Tables(Protocol):
         """Writes the scope's place in its order."""
         ...
 
-    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
-        """Records applied keys."""
+    def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
+        """Records the keys of these events as applied; what each recorded stands in its event."""
         ...
 
     def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:

@@ -47,19 +47,23 @@ def carry_out(tables: Tables, commit: Commit) -> Reply:
         if scope.sealed:
             return tuple(Forgot(0) if entry.ledger == "seal" else Closed() for entry in commit.entries)
         recorded = tables.applied(tenant, presenter.scope, asked) if asked else {}
-    met: list[Met | None] = [
-        Recorded(row.outcome, row.fingerprint) if (row := recorded.get(entry.key or "")) else None
-        for entry in commit.entries
-    ]
+    met: list[Met | None] = []
+    open_entries: list[tuple[int, Entry]] = []
+    for place, entry in enumerate(commit.entries):
+        row = None if entry.key is None else recorded.get(entry.key)
+        met.append(None if row is None else Recorded(row.outcome, row.fingerprint))
+        if row is None:
+            open_entries.append((place, entry))
+    if not open_entries:
+        return tuple(each for each in met if each is not None)
     draft = _Draft(tables, commit, scope)
-    draft.lock([entry for entry, known in zip(commit.entries, met, strict=True) if known is None])
-    statuses = {place: draft.judge(commit.entries[place]) for place, known in enumerate(met) if known is None}
-    excess = draft.choose_victims(
-        [commit.entries[place] for place, status in statuses.items() if status == "stored"]
-    )
+    draft.lock([entry for _, entry in open_entries])
+    judged = [(place, entry, draft.judge(entry)) for place, entry in open_entries]
+    excess = 0
+    if commit.bounds:
+        excess = draft.choose_victims([entry for _, entry, status in judged if status == "stored"])
     draft.take_time()
-    for place, status in statuses.items():
-        entry = commit.entries[place]
+    for place, entry, status in judged:
         if isinstance(status, Found):
             met[place] = status
         elif excess and status == "stored" and any(isinstance(change, Put) for change in entry.changes):
@@ -111,9 +115,9 @@ class _Draft:
 
     def judge(self, entry: Entry) -> Status | Found:
         """Guards before sources: a failed guard changes nothing, a missing source supersedes."""
-        actual = {
-            guard.address: live_revision(self.heads.get(guard.address), self.now) for guard in entry.guards
-        }
+        actual: dict[Address, int] = {}
+        for guard in entry.guards:
+            actual[guard.address] = live_revision(self.heads.get(guard.address), self.now)
         if entry.ledger == "look" or not all(guard.accepts(actual[guard.address]) for guard in entry.guards):
             return Found(actual)
         for source in entry.sources:
@@ -123,8 +127,6 @@ class _Draft:
 
     def choose_victims(self, entries: Sequence[Entry]) -> int:
         """Fixes what the bounds evict; answers how many too many that is, 0 when it can be done."""
-        if not self.commit.bounds:
-            return 0
         puts = [change for entry in entries for change in entry.changes if isinstance(change, Put)]
         if not puts:
             return 0
@@ -252,7 +254,6 @@ class _Draft:
             self.tables.change_heads(self.commit.tenant, list(self.changes.values()))
             self.tables.append_revisions(self.commit.tenant, self.revisions)
         events: list[Event] = []
-        ledger: list[LedgerRow] = []
         for place, entry, status, effects in self.applied:
             if entry.ledger in ("forget", "seal"):
                 gone = self._forget(entry)
@@ -262,13 +263,10 @@ class _Draft:
                 continue
             kind: Kind = "record" if entry.key is not None else "change"
             event = self._event(kind, entry, status, effects, len(events))
-            outcome = recording.outcome_of(event)
-            met[place] = Done(outcome)
-            if entry.key is not None:
-                ledger.append(LedgerRow(entry.key, entry.fingerprint or b"", outcome))
+            met[place] = Done(recording.outcome_of(event))
             if entry.key is not None or effects:
                 events.extend(recording.readable_parts(event))
-        self._append(events, ledger)
+        self._append(events)
         return tuple(each for each in met if each is not None)
 
     def _forget(self, entry: Entry) -> int:
@@ -285,7 +283,7 @@ class _Draft:
             who = (presenter.scope, self.scope.seq + before + 1, presenter.token, presenter.holder)
         return Event(kind, *who, entry.key, entry.fingerprint, status, tuple(effects), self.at)
 
-    def _append(self, events: list[Event], ledger: list[LedgerRow]) -> None:
+    def _append(self, events: list[Event]) -> None:
         if not events:
             return
         self.tables.append_events(self.commit.tenant, events)
@@ -294,5 +292,6 @@ class _Draft:
             sealed = any(event.kind == "seal" for event in events)
             row = ScopeRow(scope.seq + len(events), self.at, sealed)
             self.tables.move_scope(self.commit.tenant, presenter.scope, row)
-            if ledger:
-                self.tables.record(self.commit.tenant, presenter.scope, ledger)
+            applied = [event for event in events if event.kind == "record"]
+            if applied:
+                self.tables.record(self.commit.tenant, presenter.scope, applied)

@@ -122,9 +122,23 @@ def digest(*parts: str | float | None) -> bytes:
     return hashlib.sha256(spelled.encode()).digest()
 
 
+SALT_BYTES = 16
+_salts: list[bytes] = []
+"""Drawn many at a time, since asking the system costs as much as the digest; a forked child draws its own."""
+
+os.register_at_fork(after_in_child=_salts.clear)
+
+
 def new_salt() -> bytes:
     """16 random bytes: what makes a digest of a short text unguessable."""
-    return os.urandom(16)
+    try:
+        return _salts.pop()
+    except IndexError:
+        drawn = os.urandom(64 * SALT_BYTES)
+        _salts.extend(
+            drawn[start : start + SALT_BYTES] for start in range(SALT_BYTES, len(drawn), SALT_BYTES)
+        )
+        return drawn[:SALT_BYTES]
 
 
 def salted_digest(salt: bytes, plain: bytes) -> bytes:
@@ -139,4 +153,4 @@ def sealed_digest(salt: bytes, plain: bytes) -> bytes:
 
 def opens(sealed: bytes, plain: bytes) -> bool:
     """Whether `sealed` was made from `plain`, compared in constant time."""
-    return hmac.compare_digest(sealed, sealed_digest(sealed[:16], plain))
+    return hmac.compare_digest(sealed, sealed_digest(sealed[:SALT_BYTES], plain))

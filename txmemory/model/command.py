@@ -1,6 +1,6 @@
 """What a caller wants, detached from the caller's objects and valid once built."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,23 +47,20 @@ class Write:
             raise ValueError(f"a write names more than {limits.COMMIT_ITEMS} items")
         object.__setattr__(self, "fingerprint", digest(*self._given()))
 
-    def _given(self) -> Iterator[str | int | None]:
+    def _given(self) -> list[str | int | None]:
         """What the caller gave, part by part; ids that we made and the clock are left out."""
-        yield FINGERPRINT_VERSION
-        yield self.kind
-        yield len(self.puts)
-        for address, item in self.puts:
-            yield namespace_text(address.namespace)
-            yield None if isinstance(address.id, GeneratedId) else address.id
-            yield item.digest.hex()
-            yield item.created_at
+        given: list[str | int | None] = [FINGERPRINT_VERSION, self.kind, len(self.puts)]
+        for (namespace, id), item in self.puts:
+            ours = isinstance(id, GeneratedId)
+            given += (namespace_text(namespace), None if ours else id, item.digest.hex(), item.created_at)
         for guards in (self.expect, self.sources):
-            yield len(guards)
+            given.append(len(guards))
             for guard in sorted(guards, key=lambda each: each.address.order) if guards else ():
-                yield from (*guard.address.order, guard.revision)
+                given += (*guard.address.order, guard.revision)
         if self.given_bounds:
             for bound in self.bounds:
-                yield from (namespace_text(bound.namespace), bound.most)
+                given += (namespace_text(bound.namespace), bound.most)
+        return given
 
     @property
     def addresses(self) -> set[Address]:

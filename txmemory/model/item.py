@@ -71,9 +71,10 @@ class Item:
             if len(text.encode()) > limits.ATTRIBUTES_BYTES:
                 raise ValueError(f"attributes are longer than {limits.ATTRIBUTES_BYTES} bytes of JSON")
             object.__setattr__(self, "attributes_text", text)
-        for name in ("created_at", "expires_at"):
-            if getattr(self, name) is not None:
-                checked_integer(getattr(self, name), name, TIME_LEAST, TIME_MOST)
+        if self.created_at is not None:
+            checked_integer(self.created_at, "created_at", TIME_LEAST, TIME_MOST)
+        if self.expires_at is not None:
+            checked_integer(self.expires_at, "expires_at", TIME_LEAST, TIME_MOST)
         if self.importance is not None:
             object.__setattr__(self, "importance", checked_importance(self.importance))
 

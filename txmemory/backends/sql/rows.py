@@ -1,4 +1,4 @@
-"""How outcomes, events and items are spelled in rows: compact canonical JSON, each with a version in front."""
+"""How events and items are spelled in rows; the effects of an event as compact canonical JSON."""
 
 import json
 from base64 import b64decode
@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from txmemory.model.address import Address, Namespace, Ref, namespace_from, namespace_text
+from txmemory.model.address import Address, Namespace, namespace_from, namespace_text
 from txmemory.model.canonical import quoted
 from txmemory.model.event import VERSION, Effect, Event
-from txmemory.model.item import NOTHING, Head, Item, Revision, Stored, microseconds, moment
+from txmemory.model.item import NOTHING, Head, Item, Revision, Stored
 from txmemory.model.outcome import Outcome
+from txmemory.rules.recording import outcome_of
 
 Row = Sequence[Any]
 """What was read."""
@@ -19,38 +20,8 @@ Values = tuple[object, ...]
 """What is written: a value for each column, in the order of the table's."""
 
 
-def outcome_text(outcome: Outcome, at: int) -> str:
-    """An outcome as its ledger row holds it; `at` is its time in microseconds."""
-    places: dict[Namespace, int] = {}  # each namespace once, numbered as it comes: refs name it by number
-    added, removed, evicted = (
-        ",".join(
-            [
-                f"[{places.setdefault(namespace, len(places))},{quoted(id)},{revision}]"
-                for namespace, id, revision in refs
-            ]
-        )
-        for refs in (outcome.added, outcome.removed, outcome.evicted)
-    )
-    order = f"{_number(outcome.seq)},{at},{_number(outcome.token)}"
-    return f'[{VERSION},"{outcome.status}",{order},{_paths(places)},[{added}],[{removed}],[{evicted}]]'
-
-
 def _paths(places: Iterable[Namespace]) -> str:
     return f"[{','.join([namespace_text(namespace) for namespace in places])}]"
-
-
-def _number(number: int | None) -> str:
-    return "null" if number is None else str(number)
-
-
-def outcome_from(text: str) -> Outcome:
-    """The outcome that a ledger row holds."""
-    _, status, seq, at, token, paths, *groups = json.loads(text)
-    names = [tuple(path) for path in paths]
-    added, removed, evicted = (
-        tuple(Ref(names[place], id, revision) for place, id, revision in group) for group in groups
-    )
-    return Outcome(status, added, removed, evicted, seq, moment(at), token)
 
 
 def effects_text(effects: Sequence[Effect]) -> str:
@@ -117,6 +88,16 @@ def event_from(row: Row) -> tuple[int, Event]:
     return number, Event(kind, scope, seq, token, actor, key, fingerprint, status, effects_from(effects), at)
 
 
+RECORD_COLUMNS = ("fingerprint", "status", "effects", "seq", "at", "token")
+
+
+def recorded_from(row: Row) -> tuple[bytes, Outcome]:
+    """Fingerprint and outcome that the event of an applied key, a row of RECORD_COLUMNS, records."""
+    fingerprint, status, effects, seq, at, token = row
+    event = Event("record", None, seq, token, None, None, fingerprint, status, effects_from(effects), at)
+    return fingerprint, outcome_of(event)
+
+
 HEAD_COLUMNS = (
     "namespace",
     "id",
@@ -178,12 +159,6 @@ def revision_row(tenant: str, revision: Revision) -> Values:
         revision.by,
         revision.reason,
     )
-
-
-def ledger_row(tenant: str, scope: str, key: str, fingerprint: bytes, outcome: Outcome) -> Values:
-    """One applied key as a row."""
-    at = microseconds(outcome.at, "at")
-    return tenant, scope, key, fingerprint, outcome_text(outcome, at), at
 
 
 CONTENT_COLUMNS = ("kind", "text", "data", "attributes", "created_at", "expires_at", "importance")

@@ -24,7 +24,13 @@ from sqlalchemy import (
 from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.sql import narrowing
-from txmemory.backends.sql.rows import CONTENT_COLUMNS, EVENT_COLUMNS, HEAD_COLUMNS, REVISION_COLUMNS
+from txmemory.backends.sql.rows import (
+    CONTENT_COLUMNS,
+    EVENT_COLUMNS,
+    HEAD_COLUMNS,
+    RECORD_COLUMNS,
+    REVISION_COLUMNS,
+)
 from txmemory.backends.sql.tables import event, item, ledger, revision, schema, scope
 from txmemory.rules import order
 
@@ -188,6 +194,7 @@ def _guard_statements() -> dict[str, ClauseElement]:
     head = select(*_columns(item, HEAD_COLUMNS))
     has_expired = and_(item.c.expires_at.is_not(None), item.c.expires_at <= bindparam("now"))
     both = and_(ledger.c.tenant == scope.c.tenant, ledger.c.scope == scope.c.scope)
+    its = and_(*(event.c[name] == ledger.c[name] for name in ("tenant", "scope", "seq")))
     return {
         "standing": select(
             *(
@@ -198,19 +205,21 @@ def _guard_statements() -> dict[str, ClauseElement]:
                 scope.c.last_at,
                 scope.c.sealed,
             ),
-            *(ledger.c.fingerprint, ledger.c.outcome),
+            *_columns(event, RECORD_COLUMNS),
         )
-        .select_from(scope.outerjoin(ledger, and_(both, ledger.c.key == bindparam("key"))))
+        .select_from(
+            scope.outerjoin(ledger, and_(both, ledger.c.key == bindparam("key"))).outerjoin(event, its)
+        )
         .where(*_WHOSE),
         "fence": select(scope.c.generation, scope.c.token).where(*_WHOSE),
         "replayed": select(
-            scope.c.generation, scope.c.token, scope.c.holder, ledger.c.fingerprint, ledger.c.outcome
+            scope.c.generation, scope.c.token, scope.c.holder, *_columns(event, RECORD_COLUMNS)
         )
-        .select_from(scope.join(ledger, both))
+        .select_from(scope.join(ledger, both).join(event, its))
         .where(*_WHOSE, ledger.c.key == bindparam("key")),
-        "applied": select(ledger.c.fingerprint, ledger.c.outcome).where(
-            *_BOOKS, ledger.c.key == bindparam("key")
-        ),
+        "applied": select(*_columns(event, RECORD_COLUMNS))
+        .select_from(ledger.join(event, its))
+        .where(*_BOOKS, ledger.c.key == bindparam("key")),
         "head": head.where(_THIS),
         "count_live": select(func.count()).select_from(
             select(item.c.id).where(_HERE, _LIVE).limit(_ROWS).offset(_ZERO).subquery()

@@ -47,9 +47,7 @@ ledger = Table(
     _text("tenant"),
     _text("scope"),
     _text("key"),
-    Column("fingerprint", LargeBinary(), nullable=False),
-    _text("outcome"),
-    _integer("at"),
+    _integer("seq"),
     PrimaryKeyConstraint("tenant", "scope", "key"),
     sqlite_with_rowid=False,
 )

@@ -11,8 +11,7 @@ from txmemory.backends.sql.rows import (
     event_row,
     head_from,
     head_row,
-    ledger_row,
-    outcome_from,
+    recorded_from,
     revision_row,
 )
 from txmemory.backends.sql.statements import Statements
@@ -67,7 +66,7 @@ class SqliteTables:
                 place = {"tenant": tenant, "scope": scope, "key": key}
                 row = self._execute(self._statements.applied, place).fetchone()
             if row is not None and row[0] is not None:
-                found[key] = LedgerRow(key, row[0], outcome_from(row[1]))
+                found[key] = LedgerRow(key, *recorded_from(row))
         return found
 
     def lock_namespaces(self, tenant: str, namespaces: Sequence[Namespace]) -> None:
@@ -136,9 +135,9 @@ class SqliteTables:
         values = {"seq": row.seq, "last_at": row.last_at, "sealed": int(row.sealed)}
         self._execute(self._statements.move_scope, {"in_tenant": tenant, "in_scope": scope, **values})
 
-    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
+    def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
         """Inserts the ledger's rows."""
-        self._each(self._statements.record, [ledger_row(tenant, scope, *row) for row in rows])
+        self._each(self._statements.record, [(tenant, scope, event.key, event.seq) for event in events])
 
     def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
         """Deletes rows of the ledger."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from txmemory.backends.sql import narrowing
-from txmemory.backends.sql.rows import event_from, outcome_from, revision_from, stored_from
+from txmemory.backends.sql.rows import event_from, recorded_from, revision_from, stored_from
 from txmemory.backends.sql.statements import Statements
 from txmemory.backends.sqlite.connecting import Identity, Place, translated
 from txmemory.model.address import Fence, Presenter, namespace_text
@@ -91,10 +91,11 @@ def replayed(statements: Statements, fetch: Fetch, commit: Commit) -> Reply | No
         rows = fetch(statements.replayed, place)
         if not rows:
             return None
-        ((generation, token, holder, fingerprint, outcome),) = rows
+        ((generation, token, holder, *record),) = rows
         if not stands(presenter, generation, token, holder):
             return None
-        met.append(Recorded(outcome_from(outcome), fingerprint))
+        fingerprint, outcome = recorded_from(record)
+        met.append(Recorded(outcome, fingerprint))
     return tuple(met)
 
 

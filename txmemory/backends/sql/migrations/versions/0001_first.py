@@ -48,9 +48,7 @@ def _ledger() -> None:
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("scope", sa.Text(), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
-        sa.Column("outcome", sa.Text(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "scope", "key"),
         sqlite_with_rowid=False,
     )
