@@ -41,8 +41,12 @@ class _Attempts:
         """Whether doing it again can neither double anything nor be in vain."""
         if isinstance(fault, Lost):
             self._lost = True
-            return isinstance(self.request, Commit) and resendable(self.request)
+            return self._repeatable
         return isinstance(fault, Busy)
+
+    @property
+    def _repeatable(self) -> bool:
+        return isinstance(self.request, Commit) and resendable(self.request)
 
     def policy(self) -> dict[str, Any]:
         """The one retry policy: full jitter, capped attempts and the deadline. One attempt is already made."""
@@ -62,9 +66,13 @@ class _Attempts:
 
     def refusal(self, fault: Fault) -> object:
         """What the caller is told when it stays with this fault."""
-        if self._lost:
-            return OutcomeUnknown()
-        return Unavailable(fault.code) if isinstance(fault, Down) else Contended()
+        match fault:
+            case Down() | Lost() if self._repeatable or not self._lost:
+                return Unavailable(fault.code, outcome_unknown=self._lost)
+            case _ if self._lost:
+                return OutcomeUnknown()
+            case _:
+                return Contended()
 
 
 def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
@@ -72,23 +80,25 @@ def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
     answer: object = None
     try:
         while True:
-            answer = _perform(_Attempts(flow.send(answer), patience), backend)
+            request = flow.send(answer)
+            attempts = _Attempts(request, patience)
+            try:
+                answer = _once(attempts, backend)
+            except Fault as fault:
+                answer = _again(fault, attempts, backend)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
     finally:
         flow.close()
 
 
-def _perform(attempts: _Attempts, backend: Backend) -> object:
+def _again(first: Fault, attempts: _Attempts, backend: Backend) -> object:
+    if not attempts.worth_repeating(first):
+        return attempts.refusal(first)
     try:
-        try:
-            return _once(attempts, backend)
-        except Fault as first:
-            if not attempts.worth_repeating(first):
-                raise
-            return tenacity.Retrying(**attempts.policy())(_once, attempts, backend)
-    except Fault as fault:
-        return attempts.refusal(fault)
+        return tenacity.Retrying(**attempts.policy())(_once, attempts, backend)
+    except Fault as last:
+        return attempts.refusal(last)
 
 
 def _once(attempts: _Attempts, backend: Backend) -> object:
@@ -103,23 +113,25 @@ async def run_async(flow: Flow[Answer], backend: AsyncBackend, patience: Patienc
     answer: object = None
     try:
         while True:
-            answer = await _perform_async(_Attempts(flow.send(answer), patience), backend)
+            request = flow.send(answer)
+            attempts = _Attempts(request, patience)
+            try:
+                answer = await _once_async(attempts, backend)
+            except Fault as fault:
+                answer = await _again_async(fault, attempts, backend)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
     finally:
         flow.close()
 
 
-async def _perform_async(attempts: _Attempts, backend: AsyncBackend) -> object:
+async def _again_async(first: Fault, attempts: _Attempts, backend: AsyncBackend) -> object:
+    if not attempts.worth_repeating(first):
+        return attempts.refusal(first)
     try:
-        try:
-            return await _once_async(attempts, backend)
-        except Fault as first:
-            if not attempts.worth_repeating(first):
-                raise
-            return await tenacity.AsyncRetrying(**attempts.policy())(_once_async, attempts, backend)
-    except Fault as fault:
-        return attempts.refusal(fault)
+        return await tenacity.AsyncRetrying(**attempts.policy())(_once_async, attempts, backend)
+    except Fault as last:
+        return attempts.refusal(last)
 
 
 async def _once_async(attempts: _Attempts, backend: AsyncBackend) -> object:

@@ -2,8 +2,7 @@
 
 from typing import TypeVar
 
-from returns.pipeline import is_successful
-from returns.result import Result
+from returns.result import Failure, Result
 
 from txmemory.model.refusal import Refusal
 
@@ -29,7 +28,7 @@ def either(result: Result[Value, Refused_]) -> Value | Refused_:
     ...         print("finished")
     finished
     """
-    return result.unwrap() if is_successful(result) else result.failure()
+    return result.failure() if isinstance(result, Failure) else result.unwrap()
 
 
 def must(result: Result[Value, Refused_]) -> Value:
@@ -39,6 +38,6 @@ def must(result: Result[Value, Refused_]) -> Value:
     >>> must(Success(7))
     7
     """
-    if is_successful(result):
-        return result.unwrap()
-    raise Refused(result.failure())
+    if isinstance(result, Failure):
+        raise Refused(result.failure())
+    return result.unwrap()

@@ -57,7 +57,7 @@ def test_every_test_that_a_guarantee_names_exists() -> None:
 
 
 def test_every_table_and_column_stands_in_the_schema_page() -> None:
-    tables = importlib.import_module("txmemory.backends.sql.tables").metadata.tables
+    tables = importlib.import_module("txmemory.backends.sqlite.dialect").TABLES.metadata.tables
     page = text(SCHEMA)
     missing = [
         f"{table.name}.{column.name}"

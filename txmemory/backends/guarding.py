@@ -1,36 +1,43 @@
 """Whether an open store may be used: not after close, and not in a process that it was not opened in."""
 
+import itertools
 import os
 
 from txmemory.port import Closed, ForkedStore
+
+_generations = itertools.count()
+_generation = [next(_generations)]
+"""Which process this is, counted through its forks: the process id would have to be asked of the system."""
+
+
+def _forked() -> None:
+    _generation[0] = next(_generations)
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class ProcessGuard:
     """Remembers the process that opened a store, and whether it has been closed."""
 
-    __slots__ = ("_closed", "_process")
+    __slots__ = ("_generation", "closed")
 
     def __init__(self) -> None:
-        self._process = os.getpid()
-        self._closed = False
-
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._closed
+        self._generation = _generation[0]
+        self.closed = False
 
     @property
     def inherited(self) -> bool:
         """Whether this process got the store by a fork."""
-        return os.getpid() != self._process
+        return _generation[0] != self._generation
 
     def check(self) -> None:
         """Raises `Closed` or `ForkedStore` where a call may not go on."""
-        if self._closed:
+        if self.closed:
             raise Closed("the store is closed")
-        if self.inherited:
+        if _generation[0] != self._generation:
             raise ForkedStore("the store was opened in another process: open it anew after a fork")
 
     def close(self) -> None:
         """Refuses every later call."""
-        self._closed = True
+        self.closed = True

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast
 
 from txmemory.backends.guarding import ProcessGuard
-from txmemory.backends.steps import HeadChange, LedgerRow, ScopeRow, carry_out
+from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow
+from txmemory.backends.steps import carry_out
 from txmemory.model.address import Address, Fence, Namespace, Presenter
 from txmemory.model.commit import Commit, Recorded, Reply
 from txmemory.model.event import Event
@@ -16,6 +17,7 @@ from txmemory.model.item import Head, Revision, Stored
 from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
 from txmemory.rules import order
 from txmemory.rules.matches import matches
+from txmemory.rules.recording import outcome_of
 from txmemory.rules.visible import live_revision
 
 Row = TypeVar("Row")
@@ -73,7 +75,7 @@ class _Tables:
             raise
         return bool(self._writes)
 
-    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
+    def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
         place = (tenant, presenter.scope)
         known = self._state.scopes.get(place)
         if known is None:
@@ -144,8 +146,9 @@ class _Tables:
             lambda: self._state.scopes.__setitem__(place, self._state.scopes[place]._replace(row=row))
         )
 
-    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
+    def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
         ledger = self._state.ledger
+        rows = [LedgerRow(event.key or "", event.fingerprint or b"", outcome_of(event)) for event in events]
         self._writes.append(
             lambda: ledger.setdefault((tenant, scope), {}).update((row.key, row) for row in rows)
         )
@@ -247,12 +250,10 @@ class AsyncInMemory:
 
 def _answer(state: State, query: Query[Any], now: int) -> Page[Any]:
     match query:
-        case Get(tenant=tenant, addresses=addresses):
-            heads = [
-                state.heads.get((tenant, address.namespace), {}).get(address.id) for address in addresses
-            ]
-            live = [head for head in heads if head is not None and live_revision(head, now)]
-            return Page(tuple(_stored(state, tenant, head) for head in live))
+        case Get(tenant=tenant, address=address):
+            head = state.heads.get((tenant, address.namespace), {}).get(address.id)
+            found = head is not None and live_revision(head, now)
+            return Page((_stored(state, tenant, head),) if found else ())
         case Select(after=after, limit=limit):
             found = sorted(_selected(state, query, now), key=_by_recall, reverse=True)
             if after is not None:

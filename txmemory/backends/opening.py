@@ -21,10 +21,12 @@ class Options:
         """The clock as integer microseconds."""
         from txmemory.backends.inmemory import system_clock
 
+        return self.given_clock() or system_clock
+
+    def given_clock(self) -> Callable[[], int] | None:
+        """The caller's clock as integer microseconds; None leaves time to the database."""
         clock = self.clock
-        if clock is None:
-            return system_clock
-        return lambda: microseconds(clock(), "clock")
+        return None if clock is None else lambda: microseconds(clock(), "clock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,13 @@ class Location:
     """A URL taken apart. Its text appears in no error: it may hold a password."""
 
     scheme: str
-    path: str
+    rest: str
     query: dict[str, str]
+
+    @property
+    def path(self) -> str:
+        """The rest as a path: percent signs decoded."""
+        return unquote(self.rest)
 
 
 def location(url: object) -> Location:
@@ -47,7 +54,7 @@ def location(url: object) -> Location:
     pairs = parse_qsl(query, keep_blank_values=True)
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("url names an option twice")
-    return Location(scheme, unquote(path), dict(pairs))
+    return Location(scheme, path, dict(pairs))
 
 
 def open_backend(options: Options) -> Backend:
@@ -64,8 +71,13 @@ def open_backend(options: Options) -> Backend:
 
             file = place_of(place.path, place.query, options.deadline)
             return open_sqlite(file, options.microseconds_clock())
+        case "postgresql":
+            from txmemory.backends.postgres.opening import open_postgres
+            from txmemory.backends.postgres.place import place_of as server_of
+
+            return open_postgres(server_of(place.rest, place.query), options.given_clock())
         case _:
-            raise ValueError("url must begin with sqlite:// or memory://")
+            raise ValueError("url must begin with postgresql://, sqlite:// or memory://")
 
 
 async def open_backend_async(options: Options) -> AsyncBackend:
@@ -82,8 +94,24 @@ async def open_backend_async(options: Options) -> AsyncBackend:
 
             file = place_of(place.path, place.query, options.deadline)
             return await open_sqlite_async(file, options.microseconds_clock())
+        case "postgresql":
+            from txmemory.backends.postgres.opening import open_postgres_async
+            from txmemory.backends.postgres.place import place_of as server_of
+
+            return await open_postgres_async(server_of(place.rest, place.query), options.given_clock())
         case _:
-            raise ValueError("url must begin with sqlite:// or memory://")
+            raise ValueError("url must begin with postgresql://, sqlite:// or memory://")
+
+
+def migrate(url: str) -> None:
+    """Makes the schema on a server, or brings it to this release's version, under a lock."""
+    place = location(url)
+    if place.scheme != "postgresql":
+        raise ValueError("only a postgresql:// store is migrated by itself; opening does it elsewhere")
+    from txmemory.backends.postgres import migrating
+    from txmemory.backends.postgres.place import place_of
+
+    migrating.migrate(place_of(place.rest, place.query))
 
 
 def _nothing_beside(place: Location) -> None:

@@ -6,10 +6,11 @@ What is met is returned, never raised, so that a refusal found behind the fence 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, assert_never
+from typing import assert_never
 
+from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow, Tables
 from txmemory.model import limits
-from txmemory.model.address import Address, Fence, Namespace, Presenter, namespace_text
+from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.canonical import new_salt
 from txmemory.model.commit import (
     Closed,
@@ -27,98 +28,10 @@ from txmemory.model.commit import (
     Reply,
 )
 from txmemory.model.event import Effect, Event, Kind, Reason
-from txmemory.model.filter import Condition
 from txmemory.model.item import Head, Item, Revision, commitment
-from txmemory.model.outcome import Outcome, Status
+from txmemory.model.outcome import Status
 from txmemory.rules import bounds, recording
 from txmemory.rules.visible import expired, live_revision
-
-
-class ScopeRow(NamedTuple):
-    """What the guard needs of the scope's row once it holds it."""
-
-    seq: int
-    last_at: int
-    sealed: bool
-
-
-class LedgerRow(NamedTuple):
-    """One applied key."""
-
-    key: str
-    fingerprint: bytes
-    outcome: Outcome
-
-
-class HeadChange(NamedTuple):
-    """How the commit leaves a head; a removed item keeps the attributes of its last content."""
-
-    head: Head
-    item: Item | None
-
-
-class Tables(Protocol):
-    """The primitives that a backend has inside a transaction. The names are the steps that crash tests stop at."""
-
-    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
-        """Raises the fence and holds the scope's row; None, and nothing changed, when the presenter is fenced."""
-        ...
-
-    def fence(self, tenant: str, scope: str) -> Fence:
-        """The newest fence."""
-        ...
-
-    def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
-        """Those of the keys that are applied."""
-        ...
-
-    def lock_namespaces(self, tenant: str, namespaces: Sequence[Namespace]) -> None:
-        """Makes bounded writers of a namespace serial."""
-        ...
-
-    def lock_heads(self, tenant: str, addresses: Sequence[Address]) -> Mapping[Address, Head]:
-        """The heads that are there, held until the transaction ends."""
-        ...
-
-    def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
-        """The live heads that the condition accepts, expired ones too."""
-        ...
-
-    def now(self) -> int:
-        """The database's clock, read now."""
-        ...
-
-    def count_live(self, tenant: str, namespace: Namespace, most: int) -> int:
-        """How many live heads there are, expired ones too, counted to `most`."""
-        ...
-
-    def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
-        """Up to `most` live heads: those expired at `now` by (expires_at, id), then the rest by (created_at, id)."""
-        ...
-
-    def change_heads(self, tenant: str, changes: Sequence[HeadChange]) -> None:
-        """Writes heads, each once."""
-        ...
-
-    def append_revisions(self, tenant: str, revisions: Sequence[Revision]) -> None:
-        """Appends to the history."""
-        ...
-
-    def append_events(self, tenant: str, events: Sequence[Event]) -> None:
-        """Appends to the log."""
-        ...
-
-    def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
-        """Writes the scope's place in its order."""
-        ...
-
-    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
-        """Records applied keys."""
-        ...
-
-    def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
-        """Takes keys (None: all) away and says how many were there."""
-        ...
 
 
 def carry_out(tables: Tables, commit: Commit) -> Reply:
@@ -127,26 +40,30 @@ def carry_out(tables: Tables, commit: Commit) -> Reply:
     scope: ScopeRow | None = None
     recorded: Mapping[str, LedgerRow] = {}
     if presenter is not None:
-        scope = tables.advance_fence(tenant, presenter)
+        asked = [entry.key for entry in commit.entries if entry.key is not None and entry.ledger != "forget"]
+        scope = tables.advance_fence(tenant, presenter, asked)
         if scope is None:
             return Overtaken(tables.fence(tenant, presenter.scope))
         if scope.sealed:
             return tuple(Forgot(0) if entry.ledger == "seal" else Closed() for entry in commit.entries)
-        asked = [entry.key for entry in commit.entries if entry.key is not None and entry.ledger != "forget"]
         recorded = tables.applied(tenant, presenter.scope, asked) if asked else {}
-    met: list[Met | None] = [
-        Recorded(row.outcome, row.fingerprint) if (row := recorded.get(entry.key or "")) else None
-        for entry in commit.entries
-    ]
+    met: list[Met | None] = []
+    open_entries: list[tuple[int, Entry]] = []
+    for place, entry in enumerate(commit.entries):
+        row = None if entry.key is None else recorded.get(entry.key)
+        met.append(None if row is None else Recorded(row.outcome, row.fingerprint))
+        if row is None:
+            open_entries.append((place, entry))
+    if not open_entries:
+        return tuple(each for each in met if each is not None)
     draft = _Draft(tables, commit, scope)
-    draft.lock([entry for entry, known in zip(commit.entries, met, strict=True) if known is None])
-    statuses = {place: draft.judge(commit.entries[place]) for place, known in enumerate(met) if known is None}
-    excess = draft.choose_victims(
-        [commit.entries[place] for place, status in statuses.items() if status == "stored"]
-    )
+    draft.lock([entry for _, entry in open_entries])
+    judged = [(place, entry, draft.judge(entry)) for place, entry in open_entries]
+    excess = 0
+    if commit.bounds:
+        excess = draft.choose_victims([entry for _, entry, status in judged if status == "stored"])
     draft.take_time()
-    for place, status in statuses.items():
-        entry = commit.entries[place]
+    for place, entry, status in judged:
         if isinstance(status, Found):
             met[place] = status
         elif excess and status == "stored" and any(isinstance(change, Put) for change in entry.changes):
@@ -178,7 +95,8 @@ class _Draft:
         named: set[Address] = set()
         swept: list[RemoveWhere] = []
         for entry in entries:
-            named.update(guard.address for guard in (*entry.guards, *entry.sources))
+            if entry.guards or entry.sources:
+                named.update(guard.address for guard in (*entry.guards, *entry.sources))
             for change in entry.changes:
                 if isinstance(change, RemoveWhere):
                     swept.append(change)
@@ -197,9 +115,9 @@ class _Draft:
 
     def judge(self, entry: Entry) -> Status | Found:
         """Guards before sources: a failed guard changes nothing, a missing source supersedes."""
-        actual = {
-            guard.address: live_revision(self.heads.get(guard.address), self.now) for guard in entry.guards
-        }
+        actual: dict[Address, int] = {}
+        for guard in entry.guards:
+            actual[guard.address] = live_revision(self.heads.get(guard.address), self.now)
         if entry.ledger == "look" or not all(guard.accepts(actual[guard.address]) for guard in entry.guards):
             return Found(actual)
         for source in entry.sources:
@@ -241,20 +159,15 @@ class _Draft:
         """The head as the put leaves it (`at` is not known yet, and not looked at by an eviction)."""
         head = self.heads.get(put.address)
         continues = head is not None and live_revision(head, self.now) > 0
-        return Head(
-            address=put.address,
-            revision=recording.next_revision(head),
-            live=True,
-            created_at=recording.created_at(put, head, self.now),
-            updated_at=self.at,
-            expires_at=put.item.expires_at,
-            added=head.added if head is not None and continues else (self.at, len(self.revisions)),
-        )
+        revision = recording.next_revision(head)
+        created_at = recording.created_at(put, head, self.now)
+        added = head.added if head is not None and continues else (self.at, len(self.revisions))
+        return Head(put.address, revision, True, created_at, self.at, put.item.expires_at, added)  # noqa: FBT003 - live
 
     def take_time(self) -> None:
         """`at`, after the last lock: later than the scope's last event and every head that may change."""
         clock = self.tables.now() if self.victims else self.now
-        newest = max((head.updated_at for head in self.heads.values()), default=0)
+        newest = max(head.updated_at for head in self.heads.values()) if self.heads else 0
         for victims in self.victims.values():
             newest = max(newest, *(head.updated_at for head in victims))
         self.at = recording.time_of_record(clock, self.scope.last_at if self.scope else None, newest)
@@ -341,7 +254,6 @@ class _Draft:
             self.tables.change_heads(self.commit.tenant, list(self.changes.values()))
             self.tables.append_revisions(self.commit.tenant, self.revisions)
         events: list[Event] = []
-        ledger: list[LedgerRow] = []
         for place, entry, status, effects in self.applied:
             if entry.ledger in ("forget", "seal"):
                 gone = self._forget(entry)
@@ -351,13 +263,10 @@ class _Draft:
                 continue
             kind: Kind = "record" if entry.key is not None else "change"
             event = self._event(kind, entry, status, effects, len(events))
-            outcome = recording.outcome_of(event)
-            met[place] = Done(outcome)
-            if entry.key is not None:
-                ledger.append(LedgerRow(entry.key, entry.fingerprint or b"", outcome))
+            met[place] = Done(recording.outcome_of(event))
             if entry.key is not None or effects:
                 events.extend(recording.readable_parts(event))
-        self._append(events, ledger)
+        self._append(events)
         return tuple(each for each in met if each is not None)
 
     def _forget(self, entry: Entry) -> int:
@@ -369,20 +278,12 @@ class _Draft:
         self, kind: Kind, entry: Entry, status: Status | None, effects: Sequence[Effect], before: int
     ) -> Event:
         presenter = self.commit.presenter
-        return Event(
-            kind=kind,
-            scope=presenter.scope if presenter else None,
-            seq=self.scope.seq + before + 1 if self.scope else None,
-            token=presenter.token if presenter else None,
-            actor=presenter.holder if presenter else None,
-            key=entry.key,
-            fingerprint=entry.fingerprint,
-            status=status,
-            effects=tuple(effects),
-            at=self.at,
-        )
+        who: tuple[str | None, int | None, int | None, str | None] = (None,) * 4
+        if presenter is not None and self.scope is not None:
+            who = (presenter.scope, self.scope.seq + before + 1, presenter.token, presenter.holder)
+        return Event(kind, *who, entry.key, entry.fingerprint, status, tuple(effects), self.at)
 
-    def _append(self, events: list[Event], ledger: list[LedgerRow]) -> None:
+    def _append(self, events: list[Event]) -> None:
         if not events:
             return
         self.tables.append_events(self.commit.tenant, events)
@@ -391,5 +292,6 @@ class _Draft:
             sealed = any(event.kind == "seal" for event in events)
             row = ScopeRow(scope.seq + len(events), self.at, sealed)
             self.tables.move_scope(self.commit.tenant, presenter.scope, row)
-            if ledger:
-                self.tables.record(self.commit.tenant, presenter.scope, ledger)
+            applied = [event for event in events if event.kind == "record"]
+            if applied:
+                self.tables.record(self.commit.tenant, presenter.scope, applied)

@@ -1,7 +1,7 @@
 """Which memories are meant."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from txmemory.memories.values import AnyMemoryType, kind_of, memory_type_of
 from txmemory.model.filter import Condition, Everything, KindIn, Nothing
@@ -11,7 +11,7 @@ from txmemory.model.filter import Condition, Everything, KindIn, Nothing
 class Filter:
     """Which memories are meant. Build one by its class methods."""
 
-    condition: Condition
+    condition: Condition = field(repr=False)
 
     @classmethod
     def all(cls) -> "Filter":

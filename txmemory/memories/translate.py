@@ -1,7 +1,7 @@
 """Memories to items and back."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
@@ -29,7 +29,7 @@ class HistoryEntry:
     revision: int
     memory: Memory | None
     at: datetime
-    by: str | None
+    by: str | None = field(repr=False)
     reason: Reason
 
 

@@ -61,6 +61,10 @@ class Address(NamedTuple):
     namespace: Namespace
     id: str
 
+    def __repr__(self) -> str:
+        """Nothing: a namespace or an id may be a person's, and stays out of logs."""
+        return "<Address>"
+
     @property
     def order(self) -> tuple[str, str]:
         """The order in which everybody locks: stored namespace, then id, by code point."""
@@ -73,6 +77,10 @@ class Ref(NamedTuple):
     namespace: Namespace
     id: str
     revision: int
+
+    def __repr__(self) -> str:
+        """The revision alone: a namespace or an id may be a person's, and stays out of logs."""
+        return f"<Ref revision={self.revision}>"
 
     @property
     def address(self) -> Address:

@@ -11,8 +11,6 @@ from typing import Any
 
 from txmemory.model import limits
 
-type_of_scalar = (str, int, float, bool)
-
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 
 
@@ -68,6 +66,10 @@ def checked_integer(value: object, name: str, least: int, most: int) -> int:
     return int(value)
 
 
+quoted = json.JSONEncoder(ensure_ascii=False).encode
+"""A text as JSON."""
+
+
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys, no spaces, and every character as itself: equal values give equal text."""
     return _dump(value)
@@ -75,46 +77,68 @@ def canonical_json(value: Any) -> str:
 
 def checked_json(value: object, name: str, most: int) -> str:
     """`value` as canonical JSON, when it is JSON on every backend alike."""
-    _check_json(value, name, 1)
-    text = _dump(value)
+    text = _dump(_plain(value, name, 1))
     if len(text) > most or len(text.encode()) > most:
         raise ValueError(f"{name} is longer than {most} bytes of JSON")
     return text
 
 
-def _check_json(value: object, name: str, depth: int) -> None:
+_INTEGER_END = 10**limits.JSON_DIGITS
+
+
+def _plain(value: object, name: str, depth: int) -> object:
+    """A copy of plain lists and dicts, every part of it checked."""
     if depth > limits.JSON_DEPTH:
         raise ValueError(f"{name} is nested deeper than {limits.JSON_DEPTH}")
     match value:
         case None | bool():
-            pass
+            return value
         case str():
-            checked_text(value, f"a text in {name}", most=limits.DATA_BYTES, empty=True)
+            return checked_text(value, f"a text in {name}", most=limits.DATA_BYTES, empty=True)
         case int():
-            if value.bit_length() > limits.JSON_DIGITS * 3.32:
+            if not -_INTEGER_END < value < _INTEGER_END:
                 raise ValueError(f"an integer in {name} has more than {limits.JSON_DIGITS} digits")
+            return value
         case float():
             if not math.isfinite(value):
                 raise ValueError(f"a number in {name} is not finite")
+            return value
         case list() | tuple():
-            for element in value:
-                _check_json(element, name, depth + 1)
+            return [_plain(element, name, depth + 1) for element in value]
         case Mapping():
-            for key, element in value.items():
-                checked_text(key, f"a key in {name}", most=limits.DATA_BYTES, empty=True)
-                _check_json(element, name, depth + 1)
+            return {
+                checked_text(key, f"a key in {name}", most=limits.DATA_BYTES, empty=True): _plain(
+                    element, name, depth + 1
+                )
+                for key, element in value.items()
+            }
         case _:
             raise TypeError(f"{name} holds a value that is not JSON")
 
 
-def digest(text: str) -> bytes:
-    """SHA-256 of a text, 32 bytes."""
-    return hashlib.sha256(text.encode()).digest()
+def digest(*parts: str | float | None) -> bytes:
+    """SHA-256 of the parts, each spelled with its length in front so that no other parts spell the same."""
+    spelled = "".join(["-," if part is None else f"{len(text := str(part))}:{text}," for part in parts])
+    return hashlib.sha256(spelled.encode()).digest()
+
+
+SALT_BYTES = 16
+_salts: list[bytes] = []
+"""Drawn many at a time, since asking the system costs as much as the digest; a forked child draws its own."""
+
+os.register_at_fork(after_in_child=_salts.clear)
 
 
 def new_salt() -> bytes:
     """16 random bytes: what makes a digest of a short text unguessable."""
-    return os.urandom(16)
+    try:
+        return _salts.pop()
+    except IndexError:
+        drawn = os.urandom(64 * SALT_BYTES)
+        _salts.extend(
+            drawn[start : start + SALT_BYTES] for start in range(SALT_BYTES, len(drawn), SALT_BYTES)
+        )
+        return drawn[:SALT_BYTES]
 
 
 def salted_digest(salt: bytes, plain: bytes) -> bytes:
@@ -129,4 +153,4 @@ def sealed_digest(salt: bytes, plain: bytes) -> bytes:
 
 def opens(sealed: bytes, plain: bytes) -> bool:
     """Whether `sealed` was made from `plain`, compared in constant time."""
-    return hmac.compare_digest(sealed, sealed_digest(sealed[:16], plain))
+    return hmac.compare_digest(sealed, sealed_digest(sealed[:SALT_BYTES], plain))

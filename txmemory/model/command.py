@@ -6,7 +6,7 @@ from typing import Literal
 
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace, checked_key, namespace_text
-from txmemory.model.canonical import GeneratedId, canonical_json, digest
+from txmemory.model.canonical import GeneratedId, digest
 from txmemory.model.commit import Bound, Guard, Put
 
 FINGERPRINT_VERSION = 1
@@ -36,39 +36,31 @@ class Write:
         checked_key(self.key)
         if self.on_mismatch not in ("return", "refuse"):
             raise ValueError('on_mismatch must be "return" or "refuse"')
-        object.__setattr__(self, "puts", last_occurrences(self.puts))
+        if len(self.puts) > 1:
+            object.__setattr__(self, "puts", last_occurrences(self.puts))
         if self.sources:
             object.__setattr__(self, "sources", distinct_guards(self.sources))
             if not {guard.address for guard in self.sources}.isdisjoint(put.address for put in self.puts):
                 raise ValueError("an id is both added and removed")
-        if len(self.puts) + len(self.sources) + len(self.expect) > limits.COMMIT_ITEMS:
+        most = len(self.puts) + len(self.expect) + len(self.sources)
+        if most > limits.COMMIT_ITEMS and len(self.addresses) > limits.COMMIT_ITEMS:
             raise ValueError(f"a write names more than {limits.COMMIT_ITEMS} items")
-        object.__setattr__(self, "fingerprint", digest(canonical_json(self._payload())))
+        object.__setattr__(self, "fingerprint", digest(*self._given()))
 
-    def _payload(self) -> list[object]:
-        """What the caller gave, spelled canonically; ids that we made and the clock are left out."""
-        payload: list[object] = [
-            FINGERPRINT_VERSION,
-            self.kind,
-            [
-                [
-                    namespace_text(put.address.namespace),
-                    None if isinstance(put.address.id, GeneratedId) else put.address.id,
-                    put.item.digest.hex(),
-                    put.item.created_at,
-                ]
-                for put in self.puts
-            ],
-        ]
-        payload.extend(
-            sorted(
-                [*guard.address.order, -1 if guard.revision is None else guard.revision] for guard in guards
-            )
-            for guards in (self.expect, self.sources)
-        )
+    def _given(self) -> list[str | int | None]:
+        """What the caller gave, part by part; ids that we made and the clock are left out."""
+        given: list[str | int | None] = [FINGERPRINT_VERSION, self.kind, len(self.puts)]
+        for (namespace, id), item in self.puts:
+            ours = isinstance(id, GeneratedId)
+            given += (namespace_text(namespace), None if ours else id, item.digest.hex(), item.created_at)
+        for guards in (self.expect, self.sources):
+            given.append(len(guards))
+            for guard in sorted(guards, key=lambda each: each.address.order) if guards else ():
+                given += (*guard.address.order, guard.revision)
         if self.given_bounds:
-            payload.append([[namespace_text(bound.namespace), bound.most] for bound in self.bounds])
-        return payload
+            for bound in self.bounds:
+                given += (namespace_text(bound.namespace), bound.most)
+        return given
 
     @property
     def addresses(self) -> set[Address]:

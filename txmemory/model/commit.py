@@ -1,7 +1,10 @@
-"""One transaction as a value, and what a backend met when it ran it."""
+"""One transaction as a value, and what a backend met when it ran it.
+
+What a transaction makes many of is a named tuple, which is made three times as fast as a frozen dataclass.
+"""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from txmemory.model.address import Address, Fence, Namespace, Presenter
 from txmemory.model.event import Reason
@@ -10,8 +13,7 @@ from txmemory.model.item import Item
 from txmemory.model.outcome import Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """What must be found at an address: 0 nothing live, n exactly that revision, None anything live."""
 
     address: Address
@@ -22,24 +24,21 @@ class Guard:
         return actual > 0 if self.revision is None else actual == self.revision
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(NamedTuple):
     """Stores an item at an address, whatever was there."""
 
     address: Address
     item: Item
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(NamedTuple):
     """Ends the item at an address; one that is not there is left alone."""
 
     address: Address
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveWhere:
+class RemoveWhere(NamedTuple):
     """Ends every live item of a namespace that the condition accepts. Stands alone in its commit."""
 
     namespace: Namespace
@@ -51,16 +50,14 @@ Change = Put | Remove | RemoveWhere
 Ledger = Literal["record", "look", "forget", "seal"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """A namespace may hold at most `most` live items after the commit."""
 
     namespace: Namespace
     most: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One part of a commit, judged on its own.
 
     `record` applies the key with `changes` unless it is applied already; `look` and `forget` ask for it and take it
@@ -76,8 +73,7 @@ class Entry:
     changes: tuple[Change, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """One transaction: one tenant, at most one presenter, entries, bounds."""
 
     tenant: str
@@ -86,23 +82,20 @@ class Commit:
     bounds: tuple[Bound, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """The entry was carried out, with this outcome."""
 
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """The entry's key is applied: the outcome and the sealed fingerprint recorded for it."""
 
     outcome: Outcome
     fingerprint: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The key is not applied and nothing changed.
 
     A guard failed (`actual`: the live revision at each guarded address, 0 for nothing), or the bounds ask for more

@@ -1,7 +1,6 @@
 """What happened: one entry of the log per accepted entry of a commit. Events hold no content."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from txmemory.model.address import Namespace
 from txmemory.model.outcome import Status
@@ -12,8 +11,7 @@ Operation = Literal["put", "remove"]
 Reason = Literal["stored", "replaced", "deleted", "cleared", "evicted", "expired"]
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """One revision that came, or (a removal) one that ended an item; `commitment` binds its content."""
 
     namespace: Namespace
@@ -24,8 +22,7 @@ class Effect:
     commitment: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One entry of the log. `scope` and `seq` are None for calls without a key."""
 
     kind: Kind

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
+from typing import NamedTuple
 
 from txmemory.model import limits
 from txmemory.model.address import Address
@@ -70,9 +71,10 @@ class Item:
             if len(text.encode()) > limits.ATTRIBUTES_BYTES:
                 raise ValueError(f"attributes are longer than {limits.ATTRIBUTES_BYTES} bytes of JSON")
             object.__setattr__(self, "attributes_text", text)
-        for name in ("created_at", "expires_at"):
-            if getattr(self, name) is not None:
-                checked_integer(getattr(self, name), name, TIME_LEAST, TIME_MOST)
+        if self.created_at is not None:
+            checked_integer(self.created_at, "created_at", TIME_LEAST, TIME_MOST)
+        if self.expires_at is not None:
+            checked_integer(self.expires_at, "expires_at", TIME_LEAST, TIME_MOST)
         if self.importance is not None:
             object.__setattr__(self, "importance", checked_importance(self.importance))
 
@@ -81,8 +83,9 @@ class Item:
         """SHA-256 over all that was given but `created_at`, which the store may fill in."""
         known = self._digest
         if known is None:
-            given = [self.kind, self.text, self.data, self.attributes_text, self.expires_at, self.importance]
-            known = digest(canonical_json(given))
+            known = digest(
+                self.kind, self.text, self.data, self.attributes_text, self.expires_at, self.importance
+            )
             object.__setattr__(self, "_digest", known)
         return known
 
@@ -132,8 +135,7 @@ def commitment(salt: bytes, item: Item, created_at: int) -> bytes:
     return salted_digest(salt, item.digest + str(created_at).encode())
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The newest revision of an item without its content: the row that is locked. Never deleted."""
 
     address: Address
@@ -146,8 +148,7 @@ class Head:
     """(at, ordinal) of the first revision since the item last was not there, for orders of insertion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """An item as it was found: its content at `revision`, and when it was created, by the caller or the store."""
 
     address: Address
@@ -156,8 +157,7 @@ class Stored:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """One entry of an item's history; a tombstone has no item."""
 
     address: Address

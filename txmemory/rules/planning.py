@@ -1,9 +1,9 @@
 """From what a caller wants to one transaction as a value, assuming that the token is newest and the key new."""
 
-from txmemory.model.address import Presenter
+from txmemory.model.address import Address, Presenter
 from txmemory.model.canonical import new_salt, sealed_digest
 from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Store, Write, WriteMany
-from txmemory.model.commit import Bound, Commit, Entry, Remove, RemoveWhere
+from txmemory.model.commit import Bound, Commit, Entry, Put, Remove, RemoveWhere
 from txmemory.model.filter import Everything
 
 
@@ -24,14 +24,16 @@ def write_many(command: WriteMany, tenant: str, presenter: Presenter) -> Commit:
 
 
 def _entry(command: Write) -> Entry:
-    ends = tuple(Remove(source.address, "replaced") for source in command.sources)
-    return Entry(
-        key=command.key,
-        fingerprint=sealed_digest(new_salt(), command.fingerprint),
-        guards=command.expect,
-        sources=command.sources,
-        changes=(*command.puts, *ends),
-    )
+    puts = tuple([_plain(put) for put in command.puts])
+    ends = tuple([Remove(source.address, "replaced") for source in command.sources])
+    sealed = sealed_digest(new_salt(), command.fingerprint)
+    return Entry(command.key, "record", sealed, command.expect, command.sources, (*puts, *ends))
+
+
+def _plain(put: Put) -> Put:
+    """The put with its id as mere text: that we made the id matters to the fingerprint alone."""
+    (namespace, id), item = put
+    return Put(Address(namespace, str(id)), item)
 
 
 def applied(command: Applied, tenant: str, presenter: Presenter) -> Commit:
@@ -51,7 +53,7 @@ def seal(tenant: str, presenter: Presenter) -> Commit:
 
 def store(command: Store, tenant: str) -> Commit:
     """One put without a key."""
-    return Commit(tenant, None, (Entry(changes=(command.put,)),), command.bounds)
+    return Commit(tenant, None, (Entry(changes=(_plain(command.put),)),), command.bounds)
 
 
 def delete(command: Delete, tenant: str) -> Commit:

@@ -1,7 +1,5 @@
 """What a commit leaves behind: times, revisions, and the outcome as a pure function of the event."""
 
-from dataclasses import replace
-
 from txmemory.model import limits
 from txmemory.model.address import Ref
 from txmemory.model.commit import Put
@@ -62,4 +60,4 @@ def readable_parts(event: Event) -> tuple[Event, ...]:
     if event.key is not None or len(event.effects) <= EVENT_EFFECTS:
         return (event,)
     starts = range(0, len(event.effects), EVENT_EFFECTS)
-    return tuple(replace(event, effects=event.effects[start : start + EVENT_EFFECTS]) for start in starts)
+    return tuple(event._replace(effects=event.effects[start : start + EVENT_EFFECTS]) for start in starts)

@@ -62,6 +62,8 @@ def write_many(
         case Contended() | OutcomeUnknown() | Unavailable():
             return Failure(_keyed(reply))
         case _:
+            if len(reply) != len(commands):
+                raise Unexpected("one answer for each entry")
             pairs = zip(commands, reply, strict=True)
             return Success(tuple(_entry(command, met) for command, met in pairs))
 
@@ -114,7 +116,7 @@ def seal(presenter: Presenter, reply: Reply | Accident) -> Result[int, SealRefus
 def store(reply: Reply | Accident) -> Result[Outcome, StoreRefusal]:
     """What the store did."""
     match reply:
-        case (Found(excess=excess),):
+        case (Found(excess=excess),) if excess:
             return Failure(TooManyToEvict(excess))
         case _:
             return plain(reply)

@@ -13,13 +13,13 @@ CREATE OR REPLACE FUNCTION @schema@.commit_v1(
     p_sweep_namespace text, p_sweep_reason text, p_sweep_kinds text[],
     p_bound_namespaces text[], p_bound_mosts int[], p_most_victims int, p_event_effects int,
     OUT overtaken boolean, OUT newest_generation bigint, OUT newest_token bigint,
-    OUT met text[], OUT outcomes text[], OUT fingerprints bytea[], OUT forgotten int[],
-    OUT actuals bigint[], OUT excess int
-) LANGUAGE plpgsql VOLATILE AS $$
+    OUT met text[], OUT fingerprints bytea[], OUT statuses text[], OUT effects text[], OUT seqs bigint[],
+    OUT ats bigint[], OUT tokens bigint[], OUT forgotten int[], OUT actuals bigint[], OUT excess int
+) LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_entries int := cardinality(p_ledgers);
     v_named int := cardinality(p_ids);  -- places 1 .. v_named are the named heads, what comes behind was found here
-    v_seq bigint; v_last_at bigint; v_sealed boolean; v_found int;
+    v_seq bigint; v_last_at bigint; v_sealed boolean; v_found int := 0;
     v_now bigint; v_at bigint; v_newest bigint := 0;
     v_head @schema@.item; v_row record;
     v_entry int; v_place int; v_change int; v_guard int; v_bound int; v_part int;
@@ -35,40 +35,51 @@ DECLARE
     v_candidates text[]; v_unlocked text[]; v_locked text[];
     v_victims int[] := '{}'; v_reasons text[] := '{}';
     -- effects: by entry as text, in order
-    v_ordinal int := 0; v_last_put int; v_created bigint; v_commitment bytea; v_ref text; v_path int;
+    v_ordinal int := 0; v_last_put int; v_created bigint; v_commitment bytea; v_path int;
     v_paths text[] := '{}'; v_paths_text text;
-    e_effects text[] := v_status; e_added text[] := v_status; e_removed text[] := v_status;
-    e_evicted text[] := v_status;
-    v_kind text; v_events int := 0; v_forgot int; v_closes boolean := false;
+    e_effects text[] := v_status; v_kind text; v_events int := 0; v_forgot int; v_closes boolean := false;
 BEGIN
     PERFORM set_config('lock_timeout', p_lock_timeout, true);
     overtaken := false;
     excess := 0;
     actuals := array_fill(0::bigint, ARRAY[cardinality(p_guard_places)]);
     met := v_status;
-    outcomes := v_status;
     fingerprints := array_fill(NULL::bytea, ARRAY[v_entries]);
+    statuses := v_status;
+    effects := v_status;
+    seqs := array_fill(NULL::bigint, ARRAY[v_entries]);
+    ats := seqs;
+    tokens := seqs;
     forgotten := array_fill(0, ARRAY[v_entries]);
 
     IF p_scope IS NOT NULL THEN
         -- 0: a replay by the newest token is read, in one statement, and nothing is written
         IF NOT ('forget' = ANY (p_ledgers) OR 'seal' = ANY (p_ledgers)) THEN
-            SELECT array_agg(l.outcome ORDER BY k.place), array_agg(l.fingerprint ORDER BY k.place), count(*)
-              INTO outcomes, fingerprints, v_found
-              FROM @schema@.scope s
-             CROSS JOIN unnest(p_keys) WITH ORDINALITY AS k (key, place)
-             CROSS JOIN LATERAL (
-                 SELECT o.outcome, o.fingerprint FROM @schema@.ledger o
-                  WHERE o.tenant = p_tenant AND o.scope = p_scope AND o.key = k.key LIMIT 1) AS l
-             WHERE s.tenant = p_tenant AND s.scope = p_scope
-               AND s.generation = p_generation AND s.token = p_token
-               AND (p_holder IS NULL OR s.holder = p_holder);
+            FOR v_row IN
+                SELECT k.place, r.fingerprint, r.status, r.effects, r.seq, r.at, r.token
+                  FROM @schema@.scope s
+                 CROSS JOIN unnest(p_keys) WITH ORDINALITY AS k (key, place)
+                 CROSS JOIN LATERAL (
+                     SELECT e.* FROM @schema@.ledger l
+                       JOIN @schema@.event e ON e.tenant = l.tenant AND e.scope = l.scope AND e.seq = l.seq
+                      WHERE l.tenant = p_tenant AND l.scope = p_scope AND l.key = k.key LIMIT 1) AS r
+                 WHERE s.tenant = p_tenant AND s.scope = p_scope
+                   AND s.generation = p_generation AND s.token = p_token
+                   AND (p_holder IS NULL OR s.holder = p_holder)
+            LOOP
+                v_found := v_found + 1;
+                met[v_row.place] := 'recorded';
+                fingerprints[v_row.place] := v_row.fingerprint;
+                statuses[v_row.place] := v_row.status;
+                effects[v_row.place] := v_row.effects;
+                seqs[v_row.place] := v_row.seq;
+                ats[v_row.place] := v_row.at;
+                tokens[v_row.place] := v_row.token;
+            END LOOP;
             IF v_found = v_entries THEN
-                met := array_fill('recorded'::text, ARRAY[v_entries]);
                 RETURN;
             END IF;
-            outcomes := v_status;
-            fingerprints := array_fill(NULL::bytea, ARRAY[v_entries]);
+            met := v_status;
         END IF;
 
         -- 1: the fence
@@ -98,17 +109,22 @@ BEGIN
 
         -- 2: the ledger, in a statement of its own, which sees what was committed while the first one waited
         FOR v_row IN
-            SELECT k.place, l.outcome, l.fingerprint
+            SELECT k.place, r.fingerprint, r.status, r.effects, r.seq, r.at, r.token
               FROM unnest(p_keys, p_ledgers) WITH ORDINALITY AS k (key, ledger, place)
              CROSS JOIN LATERAL (
-                 SELECT o.outcome, o.fingerprint FROM @schema@.ledger o
-                  WHERE o.tenant = p_tenant AND o.scope = p_scope AND o.key = k.key LIMIT 1) AS l
+                 SELECT e.* FROM @schema@.ledger l
+                   JOIN @schema@.event e ON e.tenant = l.tenant AND e.scope = l.scope AND e.seq = l.seq
+                  WHERE l.tenant = p_tenant AND l.scope = p_scope AND l.key = k.key LIMIT 1) AS r
              WHERE k.ledger IN ('record', 'look')
         LOOP
             v_status[v_row.place] := 'recorded';
             met[v_row.place] := 'recorded';
-            outcomes[v_row.place] := v_row.outcome;
             fingerprints[v_row.place] := v_row.fingerprint;
+            statuses[v_row.place] := v_row.status;
+            effects[v_row.place] := v_row.effects;
+            seqs[v_row.place] := v_row.seq;
+            ats[v_row.place] := v_row.at;
+            tokens[v_row.place] := v_row.token;
         END LOOP;
     END IF;
 
@@ -158,10 +174,16 @@ BEGIN
             h_live[v_named] := true;
             h_revision[v_named] := v_head.revision;
             h_created[v_named] := v_head.created_at;
+            h_expires[v_named] := v_head.expires_at;
             v_newest := greatest(v_newest, v_head.updated_at);
         END LOOP;
     END IF;
     v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+    IF p_sweep_namespace IS NOT NULL THEN
+        FOR v_place IN 1 .. v_named LOOP
+            v_reasons[v_place] := CASE WHEN h_expires[v_place] <= v_now THEN 'expired' ELSE p_sweep_reason END;
+        END LOOP;
+    END IF;
     FOR v_place IN 1 .. v_named LOOP
         h_visible[v_place] := h_live[v_place] AND coalesce(h_expires[v_place] > v_now, true);
     END LOOP;
@@ -339,16 +361,11 @@ BEGIN
             v_paths := v_paths || h_namespace[v_place];
             v_path := cardinality(v_paths);
         END IF;
-        v_ref := '[' || v_path - 1 || ',' || to_json(h_id[v_place]) || ',' || h_revision[v_place];
-        IF p_change_reasons[v_change] = 'stored' THEN
-            e_added[v_entry] := coalesce(e_added[v_entry] || ',', '') || v_ref || ']';
-            e_effects[v_entry] := coalesce(e_effects[v_entry] || ',', '') || v_ref || ',"put","stored","'
-                || encode(v_commitment, 'base64') || '"]';
-        ELSE
-            e_removed[v_entry] := coalesce(e_removed[v_entry] || ',', '') || v_ref || ']';
-            e_effects[v_entry] := coalesce(e_effects[v_entry] || ',', '') || v_ref || ',"remove","'
-                || p_change_reasons[v_change] || '",null]';
-        END IF;
+        e_effects[v_entry] := coalesce(e_effects[v_entry] || ',', '') || '[' || v_path - 1 || ','
+            || to_json(h_id[v_place]) || ',' || h_revision[v_place]
+            || CASE WHEN p_change_reasons[v_change] = 'stored'
+                    THEN ',"put","stored","' || encode(v_commitment, 'base64') || '"]'
+                    ELSE ',"remove","' || p_change_reasons[v_change] || '",null]' END;
     END LOOP;
 
     -- then the victims, which belong to the last entry that puts
@@ -366,10 +383,8 @@ BEGIN
             v_paths := v_paths || h_namespace[v_place];
             v_path := cardinality(v_paths);
         END IF;
-        v_ref := '[' || v_path - 1 || ',' || to_json(h_id[v_place]) || ',' || h_revision[v_place];
-        e_evicted[v_last_put] := coalesce(e_evicted[v_last_put] || ',', '') || v_ref || ']';
-        e_effects[v_last_put] := coalesce(e_effects[v_last_put] || ',', '') || v_ref || ',"remove","'
-            || v_reasons[v_part] || '",null]';
+        e_effects[v_last_put] := coalesce(e_effects[v_last_put] || ',', '') || '[' || v_path - 1 || ','
+            || to_json(h_id[v_place]) || ',' || h_revision[v_place] || ',"remove","' || v_reasons[v_part] || '",null]';
     END LOOP;
 
     -- heads, each once
@@ -405,13 +420,14 @@ BEGIN
             CONTINUE WHEN v_forgot = 0 AND v_kind = 'forget';
         ELSE
             met[v_entry] := 'done';
-            outcomes[v_entry] := '[1,"' || v_status[v_entry] || '",'
-                || CASE WHEN p_scope IS NULL THEN 'null' ELSE (v_seq + v_events + 1)::text END || ',' || v_at || ','
-                || coalesce(p_token::text, 'null') || ',' || v_paths_text || ',[' || coalesce(e_added[v_entry], '')
-                || '],[' || coalesce(e_removed[v_entry], '') || '],[' || coalesce(e_evicted[v_entry], '') || ']]';
+            statuses[v_entry] := v_status[v_entry];
+            effects[v_entry] := '[' || v_paths_text || ',[' || coalesce(e_effects[v_entry], '') || ']]';
+            seqs[v_entry] := v_seq + v_events + 1;
+            ats[v_entry] := v_at;
+            tokens[v_entry] := p_token;
             IF v_kind = 'record' THEN
-                INSERT INTO @schema@.ledger (tenant, scope, key, fingerprint, outcome, at)
-                VALUES (p_tenant, p_scope, p_keys[v_entry], p_fingerprints[v_entry], outcomes[v_entry], v_at);
+                INSERT INTO @schema@.ledger (tenant, scope, key, seq)
+                VALUES (p_tenant, p_scope, p_keys[v_entry], v_seq + v_events + 1);
             END IF;
             CONTINUE WHEN v_kind = 'change' AND e_effects[v_entry] IS NULL;
         END IF;
@@ -438,8 +454,9 @@ BEGIN
     IF p_sweep_namespace IS NOT NULL THEN
         INSERT INTO @schema@.revision (tenant, namespace, id, revision, created_at, salt, at, ordinal, by, reason)
         SELECT p_tenant, p_sweep_namespace, f.id, f.revision + 1, f.created_at, '', v_at, (f.place - 1)::int, p_holder,
-               p_sweep_reason
-          FROM unnest(h_id, h_revision, h_created) WITH ORDINALITY AS f (id, revision, created_at, place);
+               f.reason
+          FROM unnest(h_id, h_revision, h_created, v_reasons)
+               WITH ORDINALITY AS f (id, revision, created_at, reason, place);
         UPDATE @schema@.item i
            SET live = 0, revision = i.revision + 1, updated_at = v_at, attributes = '{}', importance = NULL
          WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.live = 1
@@ -447,18 +464,20 @@ BEGIN
         INSERT INTO @schema@.event (tenant, version, kind, status, effects, at)
         SELECT p_tenant, 1, 'change', 'stored',
                '[[' || p_sweep_namespace || '],[' || string_agg(
-                   '[0,' || to_json(f.id) || ',' || f.revision + 1 || ',"remove","' || p_sweep_reason || '",null]',
+                   '[0,' || to_json(f.id) || ',' || f.revision + 1 || ',"remove","' || f.reason || '",null]',
                    ',' ORDER BY f.place) || ']]', v_at
-          FROM unnest(h_id, h_revision) WITH ORDINALITY AS f (id, revision, place)
+          FROM unnest(h_id, h_revision, v_reasons) WITH ORDINALITY AS f (id, revision, reason, place)
          GROUP BY (f.place - 1) / p_event_effects
          ORDER BY (f.place - 1) / p_event_effects;
         met[1] := 'done';
-        SELECT '[1,"stored",null,' || v_at || ',null,[' || p_sweep_namespace || '],[],['
-               || coalesce(string_agg('[0,' || to_json(f.id) || ',' || f.revision + 1 || ']', ',' ORDER BY f.place), '')
-               || '],[]]'
-          INTO v_ref
-          FROM unnest(h_id, h_revision) WITH ORDINALITY AS f (id, revision, place);
-        outcomes[1] := v_ref;
+        statuses[1] := 'stored';
+        ats[1] := v_at;
+        SELECT '[[' || p_sweep_namespace || '],[' || coalesce(string_agg(
+                   '[0,' || to_json(f.id) || ',' || f.revision + 1 || ',"remove","' || f.reason || '",null]',
+                   ',' ORDER BY f.place), '') || ']]'
+          INTO v_kind
+          FROM unnest(h_id, h_revision, v_reasons) WITH ORDINALITY AS f (id, revision, reason, place);
+        effects[1] := v_kind;
     END IF;
 END
 $$;

@@ -37,7 +37,7 @@ def migrate(place: Place) -> None:
             elif version not in KNOWN_VERSIONS:
                 raise SchemaMismatch("the schema was made by a newer release")
     except psycopg.Error as error:
-        raise; raise CannotOpen(getattr(fault_of(error, sent=False), "code", "") or "CONNECTION") from None
+        raise CannotOpen(getattr(fault_of(error, sent=False), "code", "") or "CONNECTION") from None
 
 
 def check(place: Place) -> None:
@@ -46,6 +46,6 @@ def check(place: Place) -> None:
         with psycopg.connect(place.conninfo, autocommit=True) as connection:
             version = version_of(connection, place.schema)
     except psycopg.Error as error:
-        raise; raise CannotOpen(getattr(fault_of(error, sent=False), "code", "") or "CONNECTION") from None
+        raise CannotOpen(getattr(fault_of(error, sent=False), "code", "") or "CONNECTION") from None
     if version != VERSION:
         raise SchemaMismatch("the schema is missing or of another version: run txmemory.migrate")

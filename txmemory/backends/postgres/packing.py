@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from txmemory.backends.sql.rows import outcome_from
+from txmemory.backends.sql.rows import recorded_from
 from txmemory.model import limits
 from txmemory.model.address import Address, Fence, namespace_text
 from txmemory.model.canonical import new_salt
@@ -171,7 +171,7 @@ def _element(element: object) -> str:
 
 def reply_from(row: Sequence[Any], commit: Commit) -> Reply:
     """The reply in the function's row."""
-    overtaken, generation, token, met, outcomes, fingerprints, forgotten, actuals, excess = row
+    overtaken, generation, token, met, *records, forgotten, actuals, excess = row
     if overtaken:
         return Overtaken(Fence(generation, token))
     reply: list[Met] = []
@@ -185,9 +185,10 @@ def reply_from(row: Sequence[Any], commit: Commit) -> Reply:
         first += guards + len(entry.sources)
         match met[place]:
             case "done":
-                reply.append(Done(outcome_from(outcomes[place])))
+                reply.append(Done(recorded_from([column[place] for column in records])[1]))
             case "recorded":
-                reply.append(Recorded(outcome_from(outcomes[place]), fingerprints[place]))
+                fingerprint, outcome = recorded_from([column[place] for column in records])
+                reply.append(Recorded(outcome, fingerprint))
             case "found":
                 reply.append(Found(actual))
             case "excess":

@@ -1,10 +1,13 @@
 """The statements of the guard's steps, built once as expressions."""
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any, Generic
 
 from sqlalchemy import (
+    ColumnElement,
     Select,
+    Table,
     and_,
     bindparam,
     case,
@@ -16,20 +19,28 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.sql import narrowing
-from txmemory.backends.sql.rows import HEAD_COLUMNS
+from txmemory.backends.sql.rows import HEAD_COLUMNS, RECORD_COLUMNS
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
 from txmemory.rules import order
 
 
 class GuardStatements(Generic[Statement]):
-    """Each step's statement in one technology's spelling; `lock` says whether reads of the guard lock rows."""
+    """Each step's statement in one technology's spelling.
 
-    def __init__(self, spelling: Spelling[Statement], *, lock: bool) -> None:
+    `lock` says whether reads of the guard lock rows; `compile_row` is for statements that bind a whole row, value by
+    value in the order of the table's columns.
+    """
+
+    def __init__(
+        self, spelling: Spelling[Statement], compile_row: Callable[[ClauseElement], Statement], *, lock: bool
+    ) -> None:
         self._spelling = spelling
         self._tables = spelling.tables
         self._compile = spelling.compile
+        self._compile_row = compile_row
         self._lock = lock
 
     @cached_property
@@ -68,20 +79,42 @@ class GuardStatements(Generic[Statement]):
         return self._compile(select(scope.c.generation, scope.c.token).where(*self._whose(scope)))
 
     @cached_property
+    def standing(self) -> Statement:
+        """A scope's row, and along with it what is recorded for one key, if anything."""
+        scope, ledger, event = self._tables.scope, self._tables.ledger, self._tables.event
+        columns = columns_of(scope, ("generation", "token", "holder", "seq", "last_at", "sealed"))
+        here = and_(self._same_scope, ledger.c.key == bindparam("key"))
+        joined = scope.outerjoin(ledger, here).outerjoin(event, self._its_event)
+        statement = select(*columns, *columns_of(event, RECORD_COLUMNS)).select_from(joined)
+        return self._compile(statement.where(*self._whose(scope)))
+
+    @cached_property
     def replayed(self) -> Statement:
-        """Fence and ledger row of one key, read together."""
-        scope, ledger = self._tables.scope, self._tables.ledger
-        both = and_(ledger.c.tenant == scope.c.tenant, ledger.c.scope == scope.c.scope)
-        columns = (scope.c.generation, scope.c.token, scope.c.holder, ledger.c.fingerprint, ledger.c.outcome)
-        statement = select(*columns).select_from(scope.join(ledger, both))
+        """Fence and what is recorded for one key, read together."""
+        scope, ledger, event = self._tables.scope, self._tables.ledger, self._tables.event
+        columns = columns_of(scope, ("generation", "token", "holder"))
+        joined = scope.join(ledger, self._same_scope).join(event, self._its_event)
+        statement = select(*columns, *columns_of(event, RECORD_COLUMNS)).select_from(joined)
         return self._compile(statement.where(*self._whose(scope), ledger.c.key == bindparam("key")))
 
     @cached_property
     def applied(self) -> Statement:
-        """The ledger row of one key."""
-        ledger = self._tables.ledger
-        statement = select(ledger.c.fingerprint, ledger.c.outcome)
+        """What is recorded for one key."""
+        ledger, event = self._tables.ledger, self._tables.event
+        statement = select(*columns_of(event, RECORD_COLUMNS)).select_from(
+            ledger.join(event, self._its_event)
+        )
         return self._compile(statement.where(*self._whose(ledger), ledger.c.key == bindparam("key")))
+
+    @property
+    def _same_scope(self) -> ColumnElement[bool]:
+        scope, ledger = self._tables.scope, self._tables.ledger
+        return and_(ledger.c.tenant == scope.c.tenant, ledger.c.scope == scope.c.scope)
+
+    @property
+    def _its_event(self) -> ColumnElement[bool]:
+        ledger, event = self._tables.ledger, self._tables.event
+        return and_(*(event.c[name] == ledger.c[name] for name in ("tenant", "scope", "seq")))
 
     @cached_property
     def make_namespace(self) -> Statement:
@@ -157,7 +190,7 @@ class GuardStatements(Generic[Statement]):
         item = self._tables.item
         statement = self._spelling.upsert(item).values({each.name: bindparam(each.name) for each in item.c})
         changed = [each.name for each in item.c if not each.primary_key]
-        return self._compile(
+        return self._compile_row(
             statement.on_conflict_do_update(
                 index_elements=[item.c.tenant, item.c.namespace, item.c.id],
                 set_={name: statement.excluded[name] for name in changed},
@@ -188,16 +221,22 @@ class GuardStatements(Generic[Statement]):
     @cached_property
     def append_revision(self) -> Statement:
         """One entry of an item's history."""
-        revision = self._tables.revision
-        return self._compile(
-            insert(revision).values({each.name: bindparam(each.name) for each in revision.c})
-        )
+        return self._appending(self._tables.revision)
 
     @cached_property
     def append_event(self) -> Statement:
         """One entry of the log, numbered by the engine."""
-        given = [each.name for each in self._tables.event.c if each.name != "row"]
-        return self._compile(insert(self._tables.event).values({name: bindparam(name) for name in given}))
+        return self._appending(self._tables.event)
+
+    @cached_property
+    def record(self) -> Statement:
+        """One applied key."""
+        return self._appending(self._tables.ledger)
+
+    def _appending(self, table: Table) -> Statement:
+        """A whole row; a number that the engine counts up is left to it."""
+        given = [column.name for column in table.c if column.name != "row"]
+        return self._compile_row(insert(table).values({name: bindparam(name) for name in given}))
 
     @cached_property
     def move_scope(self) -> Statement:
@@ -206,12 +245,6 @@ class GuardStatements(Generic[Statement]):
         this = scope.c.tenant == bindparam("in_tenant"), scope.c.scope == bindparam("in_scope")
         moved = {name: bindparam(name) for name in ("seq", "last_at", "sealed")}
         return self._compile(update(scope).where(*this).values(moved))
-
-    @cached_property
-    def record(self) -> Statement:
-        """One applied key."""
-        ledger = self._tables.ledger
-        return self._compile(insert(ledger).values({each.name: bindparam(each.name) for each in ledger.c}))
 
     @cached_property
     def forget(self) -> Statement:

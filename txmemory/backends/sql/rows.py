@@ -1,71 +1,42 @@
-"""How outcomes, events and items are spelled in rows: compact canonical JSON, each with a version in front."""
+"""How events and items are spelled in rows; the effects of an event as compact canonical JSON."""
 
 import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
+from binascii import b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from txmemory.model.address import Address, Namespace, Ref, namespace_from, namespace_text
-from txmemory.model.canonical import canonical_json
+from txmemory.model.address import Address, Namespace, namespace_from, namespace_text
+from txmemory.model.canonical import quoted
 from txmemory.model.event import VERSION, Effect, Event
-from txmemory.model.item import NOTHING, Head, Item, Revision, Stored, microseconds, moment
+from txmemory.model.item import NOTHING, Head, Item, Revision, Stored
 from txmemory.model.outcome import Outcome
+from txmemory.rules.recording import outcome_of
 
 Row = Sequence[Any]
+"""What was read."""
+Values = tuple[object, ...]
+"""What is written: a value for each column, in the order of the table's."""
 
 
-def _places(namespaces: Iterable[Namespace]) -> dict[Namespace, int]:
-    """Each namespace once, numbered: refs name it by number."""
-    return {namespace: place for place, namespace in enumerate(dict.fromkeys(namespaces))}
-
-
-def outcome_text(outcome: Outcome) -> str:
-    """An outcome as its ledger row holds it."""
-    groups = (outcome.added, outcome.removed, outcome.evicted)
-    places = _places(ref.namespace for group in groups for ref in group)
-    return canonical_json(
-        [
-            VERSION,
-            outcome.status,
-            outcome.seq,
-            microseconds(outcome.at, "at"),
-            outcome.token,
-            [*places],
-            *([[places[ref.namespace], ref.id, ref.revision] for ref in group] for group in groups),
-        ]
-    )
-
-
-def outcome_from(text: str) -> Outcome:
-    """The outcome that a ledger row holds."""
-    _, status, seq, at, token, paths, *groups = json.loads(text)
-    names = [tuple(path) for path in paths]
-    added, removed, evicted = (
-        tuple(Ref(names[place], id, revision) for place, id, revision in group) for group in groups
-    )
-    return Outcome(status, added, removed, evicted, seq, moment(at), token)
+def _paths(places: Iterable[Namespace]) -> str:
+    return f"[{','.join([namespace_text(namespace) for namespace in places])}]"
 
 
 def effects_text(effects: Sequence[Effect]) -> str:
     """The effects of an event as its row holds them."""
-    places = _places(effect.namespace for effect in effects)
-    return canonical_json(
-        [
-            [*places],
-            [
-                [
-                    places[effect.namespace],
-                    effect.id,
-                    effect.revision,
-                    effect.operation,
-                    effect.reason,
-                    None if effect.commitment is None else b64encode(effect.commitment).decode(),
-                ]
-                for effect in effects
-            ],
-        ]
-    )
+    places: dict[Namespace, int] = {}
+    rows = [
+        f'[{places.setdefault(namespace, len(places))},{quoted(id)},{revision},"{operation}","{reason}",'
+        f"{_base64(commitment)}]"
+        for namespace, id, revision, operation, reason, commitment in effects
+    ]
+    return f"[{_paths(places)},[{','.join(rows)}]]"
+
+
+def _base64(digest: bytes | None) -> str:
+    return "null" if digest is None else f'"{b2a_base64(digest, newline=False).decode()}"'
 
 
 def effects_from(text: str) -> tuple[Effect, ...]:
@@ -78,22 +49,22 @@ def effects_from(text: str) -> tuple[Effect, ...]:
     )
 
 
-def event_row(tenant: str, event: Event) -> dict[str, object]:
+def event_row(tenant: str, event: Event) -> Values:
     """An event as a row without its number."""
-    return {
-        "tenant": tenant,
-        "version": VERSION,
-        "kind": event.kind,
-        "scope": event.scope,
-        "seq": event.seq,
-        "token": event.token,
-        "actor": event.actor,
-        "key": event.key,
-        "fingerprint": event.fingerprint,
-        "status": event.status,
-        "effects": effects_text(event.effects),
-        "at": event.at,
-    }
+    return (
+        tenant,
+        VERSION,
+        event.kind,
+        event.scope,
+        event.seq,
+        event.token,
+        event.actor,
+        event.key,
+        event.fingerprint,
+        event.status,
+        effects_text(event.effects),
+        event.at,
+    )
 
 
 EVENT_COLUMNS = (
@@ -117,6 +88,16 @@ def event_from(row: Row) -> tuple[int, Event]:
     return number, Event(kind, scope, seq, token, actor, key, fingerprint, status, effects_from(effects), at)
 
 
+RECORD_COLUMNS = ("fingerprint", "status", "effects", "seq", "at", "token")
+
+
+def recorded_from(row: Row) -> tuple[bytes, Outcome]:
+    """Fingerprint and outcome that the event of an applied key, a row of RECORD_COLUMNS, records."""
+    fingerprint, status, effects, seq, at, token = row
+    event = Event("record", None, seq, token, None, None, fingerprint, status, effects_from(effects), at)
+    return fingerprint, outcome_of(event)
+
+
 HEAD_COLUMNS = (
     "namespace",
     "id",
@@ -137,46 +118,47 @@ def head_from(row: Row) -> Head:
     return Head(address, revision, live == 1, created_at, updated_at, expires_at, (added_at, added_ordinal))
 
 
-def head_row(tenant: str, head: Head, item: Item) -> dict[str, object]:
+def head_row(tenant: str, head: Head, item: Item) -> Values:
     """A head and what its content lets filters look at, as a row."""
-    return {
-        "tenant": tenant,
-        "namespace": namespace_text(head.address.namespace),
-        "id": head.address.id,
-        "live": int(head.live),
-        "revision": head.revision,
-        "kind": item.kind,
-        "attributes": item.attributes_text,
-        "created_at": head.created_at,
-        "updated_at": head.updated_at,
-        "expires_at": head.expires_at,
-        "importance": item.importance,
-        "added_at": head.added[0],
-        "added_ordinal": head.added[1],
-    }
+    namespace, id = head.address
+    return (
+        tenant,
+        namespace_text(namespace),
+        id,
+        int(head.live),
+        head.revision,
+        item.kind,
+        item.attributes_text,
+        head.created_at,
+        head.updated_at,
+        head.expires_at,
+        item.importance,
+        *head.added,
+    )
 
 
-def revision_row(tenant: str, revision: Revision) -> dict[str, object]:
+_NO_CONTENT = (None, None, None, None)
+
+
+def revision_row(tenant: str, revision: Revision) -> Values:
     """One entry of an item's history as a row; a tombstone holds no content."""
+    namespace, id = revision.address
     item = revision.item
-    return {
-        "tenant": tenant,
-        "namespace": namespace_text(revision.address.namespace),
-        "id": revision.address.id,
-        "revision": revision.revision,
-        "kind": item.kind if item else None,
-        "text": item.text if item else None,
-        "data": item.data if item else None,
-        "attributes": item.attributes_text if item else None,
-        "created_at": revision.created_at,
-        "expires_at": item.expires_at if item else None,
-        "importance": item.importance if item else None,
-        "salt": revision.salt,
-        "at": revision.at,
-        "ordinal": revision.ordinal,
-        "by": revision.by,
-        "reason": revision.reason,
-    }
+    return (
+        tenant,
+        namespace_text(namespace),
+        id,
+        revision.revision,
+        *(_NO_CONTENT if item is None else (item.kind, item.text, item.data, item.attributes_text)),
+        revision.created_at,
+        None if item is None else item.expires_at,
+        None if item is None else item.importance,
+        revision.salt,
+        revision.at,
+        revision.ordinal,
+        revision.by,
+        revision.reason,
+    )
 
 
 CONTENT_COLUMNS = ("kind", "text", "data", "attributes", "created_at", "expires_at", "importance")

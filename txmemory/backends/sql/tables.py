@@ -98,9 +98,7 @@ def _ledger(metadata: MetaData, prefix: str) -> Table:
         _text("tenant"),
         _text("scope"),
         _text("key"),
-        Column("fingerprint", LargeBinary(), nullable=False),
-        _text("outcome"),
-        _integer("at"),
+        _integer("seq"),
         PrimaryKeyConstraint("tenant", "scope", "key"),
         sqlite_with_rowid=False,
     )
@@ -156,8 +154,7 @@ def _item(metadata: MetaData, prefix: str) -> Table:
         sqlite_with_rowid=False,
     )
     for name, columns, where in (
-        ("age", ("created_at", "id"), "live = 1"),
-        ("kind", ("kind", "created_at", "id"), "live = 1"),
+        ("age", ("created_at", "id", "kind"), "live = 1"),
         ("expiry", ("expires_at", "id"), "live = 1 AND expires_at IS NOT NULL"),
     ):
         Index(

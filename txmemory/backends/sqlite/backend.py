@@ -2,14 +2,15 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from txmemory.backends.guarding import ProcessGuard
-from txmemory.backends.sql.statements import Statements
-from txmemory.backends.sqlite.reading import Readers, SharedReader, answer, replayed
+from txmemory.backends.sqlite.dialect import guard_statements, read_statements
+from txmemory.backends.sqlite.reading import Readers, replayed
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
@@ -45,8 +46,13 @@ class _Blocked:
         self._done.release()
 
     def wait(self, deadline: float) -> Reply:
-        """What was met. A commit that the writer has not begun by the deadline is given up, untouched."""
-        if not self._done.acquire(timeout=deadline):
+        """What was met. Late or interrupted, a commit that the writer has not begun is given up, untouched."""
+        try:
+            in_time = self._done.acquire(timeout=max(0.0, deadline))
+        except BaseException:
+            self.claim()
+            raise
+        if not in_time:
             if self.claim():
                 raise Busy("DEADLINE")
             self._done.acquire()
@@ -98,22 +104,21 @@ class _Awaited:
 class Sqlite:
     """An open SQLite store."""
 
-    def __init__(
-        self, writer: Writer, fetch: Readers | SharedReader, statements: Statements, clock: Callable[[], int]
-    ) -> None:
+    def __init__(self, writer: Writer, readers: Readers | None, clock: Callable[[], int]) -> None:
         self.guard = ProcessGuard()
         self.writer = writer
-        self._fetch = fetch
-        self._statements = statements
+        self._readers = readers
+        self._fetch = readers or writer.fetch  # a database in memory has one connection
         self._clock = clock
 
     def replayed(self, commit: Commit) -> Reply | None:
         """What is recorded, where that can be told without a lock."""
-        return replayed(self._statements, self._fetch, commit)
+        return replayed(guard_statements(), self._fetch, commit)
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
-        """Answers a replay from a read; else the commit is done at once or handed to the writer's thread."""
+        """Does the commit at once; where others write a replay is read, all else handed to the writer's thread."""
         self.guard.check()
+        ends = time.monotonic() + deadline
         reply = self.writer.at_once(commit)
         if reply is not None:
             return reply
@@ -122,12 +127,13 @@ class Sqlite:
             return known
         waiting = _Blocked(commit)
         self.writer.submit(waiting)
-        return waiting.wait(deadline)
+        return waiting.wait(ends - time.monotonic())
 
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self.guard.check()
-        page: Page[Any] = answer(self._statements, self._fetch, query, self._clock)
+        asked = read_statements().asked(query, self._clock())
+        page: Page[Any] = asked.page(self._fetch(asked.statement, asked.values))
         return page
 
     def close(self) -> None:
@@ -136,7 +142,8 @@ class Sqlite:
         self.guard.close()
         if not inherited:
             self.writer.close()
-            self._fetch.close()
+            if self._readers is not None:
+                self._readers.close()
 
 
 class AsyncSqlite:

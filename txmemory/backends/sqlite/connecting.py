@@ -8,19 +8,21 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import TracebackType
 from urllib.parse import quote
 
 from txmemory.port import Busy, CannotOpen, Corrupted, Down
 
 SYNCHRONOUS = ("FULL", "NORMAL", "EXTRA")
 MINIMUM = (3, 35, 0)
+TURN = 33
+"""Milliseconds: the engine asks for a lock after 1, 2, 5, 10 and 15 of them."""
 
-_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
-_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_DOWN = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_PERM", "SQLITE_AUTH")
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT")
+_CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH")
+"""Damaged, or with other tables than its schema version says: our statements meet no error and break no rule."""
 
 
 def code_of(error: sqlite3.Error) -> str:
@@ -35,18 +37,30 @@ def fault_of(error: sqlite3.Error) -> Exception:
         return error  # ours, not the engine's: it speaks of statements and bindings alone
     if code.startswith(_BUSY):
         return Busy(code)
-    if code.startswith(_DOWN):
-        return Down(code)
-    return Corrupted(code)
+    if code.startswith(_CORRUPT):
+        return Corrupted(code)
+    return Down(code)
 
 
-@contextmanager
-def translated() -> Iterator[None]:
+class _Translating:
+    """A class, since a generator would cost more than many a statement that it surrounds."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise fault_of(error) from None
+
+
+_TRANSLATING = _Translating()
+
+
+def translated() -> AbstractContextManager[None]:
     """Raises the engine's errors as faults, their chain cut."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise fault_of(error) from None
+    return _TRANSLATING
 
 
 Identity = tuple[int, int] | None
@@ -93,6 +107,28 @@ class Place:
         except OSError:
             raise Down("FILE_REMOVED") from None
         return found.st_dev, found.st_ino
+
+
+def ask_in_turns(connection: sqlite3.Connection) -> None:
+    """Prepares a connection for `take_write_lock`."""
+    connection.execute(f"PRAGMA busy_timeout={TURN}")
+
+
+def take_write_lock(connection: sqlite3.Connection, patience: float) -> None:
+    """Begins a transaction that writes, once nobody else does.
+
+    The longer the engine waits by itself the more seldom it asks, down to ten times a second, and beside busier
+    processes that is too seldom to get the lock in many seconds. So it is made to begin its waiting anew.
+    """
+    ends = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not code_of(error).startswith(_BUSY) or time.monotonic() > ends:
+                raise
+        else:
+            return
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> None:

@@ -7,10 +7,15 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
 
-from txmemory.backends.sql.statements import Statements, statements
-from txmemory.backends.sql.tables import metadata
+from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.reading import ReadStatements
+from txmemory.backends.sql.spelling import Spelling, bound_clock
+from txmemory.backends.sql.tables import tables
 
 _dialect = sqlite.dialect(paramstyle="named")
+_positional = sqlite.dialect(paramstyle="qmark")
+
+TABLES = tables("txm_", None)
 
 
 def compiled(element: ClauseElement | ExecutableDDLElement) -> str:
@@ -18,20 +23,36 @@ def compiled(element: ClauseElement | ExecutableDDLElement) -> str:
     return str(element.compile(dialect=_dialect))
 
 
+def compiled_row(element: ClauseElement) -> str:
+    """The text of a statement that binds whole rows: by position, which costs the driver half."""
+    return str(element.compile(dialect=_positional))
+
+
 @cache
-def sqlite_statements() -> Statements:
-    """Every statement."""
-    return statements(compiled, sqlite.insert)
+def guard_statements() -> GuardStatements[str]:
+    """What the guard runs; BEGIN IMMEDIATE has locked everything."""
+    return GuardStatements(_spelling(), compiled_row, lock=False)
+
+
+@cache
+def read_statements() -> ReadStatements[str]:
+    """What queries run."""
+    return ReadStatements(_spelling())
+
+
+@cache
+def _spelling() -> Spelling[str]:
+    return Spelling(TABLES, compiled, sqlite.insert, bound_clock())
 
 
 @cache
 def creation() -> tuple[str, ...]:
-    """What makes a fresh schema."""
-    tables = metadata.sorted_tables
-    made: list[ExecutableDDLElement] = [CreateTable(table) for table in tables]
-    made.extend(
-        CreateIndex(index)
-        for table in tables
-        for index in sorted(table.indexes, key=lambda each: str(each.name))
-    )
+    """What makes a fresh schema. The one lock needs no rows for namespaces."""
+    made: list[ExecutableDDLElement] = []
+    for table in TABLES.metadata.sorted_tables:
+        if table is not TABLES.namespace:
+            made.append(CreateTable(table))
+            made.extend(
+                CreateIndex(index) for index in sorted(table.indexes, key=lambda each: str(each.name))
+            )
     return tuple(compiled(each) for each in made)

@@ -3,36 +3,44 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
+from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow
 from txmemory.backends.sql import narrowing
+from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.rows import (
+    Row,
+    Values,
     event_row,
     head_from,
     head_row,
-    outcome_from,
-    outcome_text,
+    recorded_from,
     revision_row,
 )
-from txmemory.backends.sql.statements import Statements
-from txmemory.backends.steps import HeadChange, LedgerRow, ScopeRow
+from txmemory.backends.sqlite.reading import stands
 from txmemory.model.address import Address, Fence, Namespace, Presenter, namespace_text
 from txmemory.model.event import Event
 from txmemory.model.filter import Condition
-from txmemory.model.item import Head, Revision, microseconds
+from txmemory.model.item import Head, Revision
 
 
 class SqliteTables:
     """The primitives over one connection inside a transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, statements: Statements, clock: Callable[[], int]
+        self, connection: sqlite3.Connection, statements: GuardStatements[str], clock: Callable[[], int]
     ) -> None:
         self._connection = connection
         self._execute = connection.execute
         self._statements = statements
         self._clock = clock
+        self._first: Row | None = None
 
-    def advance_fence(self, tenant: str, presenter: Presenter) -> ScopeRow | None:
-        """One upsert that answers a row or nothing."""
+    def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
+        """A read where the fence stands as presented; else one upsert that answers a row or nothing."""
+        place = {"tenant": tenant, "scope": presenter.scope, "key": keys[0] if keys else ""}
+        known = self._execute(self._statements.standing, place).fetchone()
+        self._first = known and known[6:]
+        if known is not None and stands(presenter, *known[:3]):
+            return ScopeRow(known[3], known[4], known[5] == 1)
         row = self._execute(
             self._statements.advance_fence,
             {
@@ -50,13 +58,15 @@ class SqliteTables:
         return Fence(*self._execute(self._statements.fence, {"tenant": tenant, "scope": scope}).fetchone())
 
     def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
-        """One read a key, each by the whole primary key."""
+        """One read a key, each by the whole primary key; the first was read along with the fence."""
         found: dict[str, LedgerRow] = {}
+        row = self._first
         for key in keys:
-            place = {"tenant": tenant, "scope": scope, "key": key}
-            row = self._execute(self._statements.applied, place).fetchone()
-            if row is not None:
-                found[key] = LedgerRow(key, row[0], outcome_from(row[1]))
+            if key is not keys[0]:
+                place = {"tenant": tenant, "scope": scope, "key": key}
+                row = self._execute(self._statements.applied, place).fetchone()
+            if row is not None and row[0] is not None:
+                found[key] = LedgerRow(key, *recorded_from(row))
         return found
 
     def lock_namespaces(self, tenant: str, namespaces: Sequence[Namespace]) -> None:
@@ -75,7 +85,7 @@ class SqliteTables:
     def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
         """The live heads that the condition accepts."""
         here = {"tenant": tenant, "namespace": namespace_text(namespace), **narrowing.values(condition)}
-        rows = self._execute(self._statements.match(narrowing.shape(condition)), here)
+        rows = self._execute(self._statements.matching(narrowing.shape(condition)), here)
         return [head_from(row) for row in rows.fetchall()]
 
     def now(self) -> int:
@@ -125,22 +135,9 @@ class SqliteTables:
         values = {"seq": row.seq, "last_at": row.last_at, "sealed": int(row.sealed)}
         self._execute(self._statements.move_scope, {"in_tenant": tenant, "in_scope": scope, **values})
 
-    def record(self, tenant: str, scope: str, rows: Sequence[LedgerRow]) -> None:
+    def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
         """Inserts the ledger's rows."""
-        self._each(
-            self._statements.record,
-            [
-                {
-                    "tenant": tenant,
-                    "scope": scope,
-                    "key": row.key,
-                    "fingerprint": row.fingerprint,
-                    "outcome": outcome_text(row.outcome),
-                    "at": microseconds(row.outcome.at, "at"),
-                }
-                for row in rows
-            ],
-        )
+        self._each(self._statements.record, [(tenant, scope, event.key, event.seq) for event in events])
 
     def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
         """Deletes rows of the ledger."""
@@ -149,7 +146,7 @@ class SqliteTables:
             return self._execute(self._statements.forget_all, whose).rowcount
         return sum(self._execute(self._statements.forget, {**whose, "key": key}).rowcount for key in keys)
 
-    def _each(self, statement: str, rows: list[dict[str, object]]) -> None:
+    def _each(self, statement: str, rows: Sequence[dict[str, object] | Values]) -> None:
         if len(rows) == 1:
             self._execute(statement, rows[0])
         elif rows:

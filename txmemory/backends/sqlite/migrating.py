@@ -6,6 +6,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import StaticPool
 
 from txmemory.backends.sql.migrations import upgrade
+from txmemory.backends.sqlite.dialect import TABLES
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -14,4 +15,4 @@ def migrate(connection: sqlite3.Connection) -> None:
         "sqlite://", creator=lambda: connection, poolclass=StaticPool, pool_reset_on_return=None
     )
     with engine.begin() as borrowed:
-        upgrade(borrowed)
+        upgrade(borrowed, TABLES)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
 from txmemory.backends.sqlite.connecting import MINIMUM, SYNCHRONOUS, Place, code_of, use_write_ahead_log
-from txmemory.backends.sqlite.dialect import sqlite_statements
-from txmemory.backends.sqlite.reading import Readers, SharedReader
-from txmemory.backends.sqlite.schema import check_schema, prepare_schema
+from txmemory.backends.sqlite.dialect import guard_statements
+from txmemory.backends.sqlite.reading import Readers
+from txmemory.backends.sqlite.schema import check_schema, prepare_schema, refuse_unknown_schema
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.port import CannotOpen
 
@@ -39,6 +39,7 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
     except sqlite3.Error as error:
         raise CannotOpen(code_of(error)) from None
     try:
+        refuse_unknown_schema(connection)  # before anything is changed
         use_write_ahead_log(connection, place.patience)
         prepare_schema(connection)
     except sqlite3.Error as error:
@@ -47,10 +48,9 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
     except BaseException:
         connection.close()
         raise
-    statements = sqlite_statements()
-    writer = Writer(place, connection, check_schema, statements, clock)
-    reader = SharedReader(connection, writer.between) if place.path is None else Readers(place)
-    return Sqlite(writer, reader, statements, clock)
+    writer = Writer(place, connection, check_schema, guard_statements(), clock)
+    readers = None if place.path is None else Readers(place, check_schema)
+    return Sqlite(writer, readers, clock)
 
 
 async def open_sqlite_async(place: Place, clock: Callable[[], int]) -> AsyncSqlite:

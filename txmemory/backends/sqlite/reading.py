@@ -1,19 +1,15 @@
-"""Queries over committed rows: each is fetched whole, so that no reader holds the write-ahead log."""
+"""Reads of committed rows: each is fetched whole, so that no reader holds the write-ahead log."""
 
 import sqlite3
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from txmemory.backends.sql import narrowing
-from txmemory.backends.sql.rows import event_from, outcome_from, revision_from, stored_from
-from txmemory.backends.sql.statements import Statements
+from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.rows import recorded_from
 from txmemory.backends.sqlite.connecting import Identity, Place, translated
-from txmemory.model.address import Fence, namespace_text
+from txmemory.model.address import Fence, Presenter
 from txmemory.model.commit import Commit, Recorded, Reply
-from txmemory.model.item import Stored
-from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
 
 Rows = list[tuple[Any, ...]]
 IDLE_READERS = 8
@@ -30,8 +26,9 @@ class Fetch(Protocol):
 class Readers:
     """Connections for reading a file: one is taken for each statement and laid back, so any thread may read."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, check: Callable[[sqlite3.Connection], None]) -> None:
         self._place = place
+        self._check = check
         self._idle: list[tuple[Identity, sqlite3.Connection]] = []
 
     def __call__(self, statement: str, values: Mapping[str, object], /) -> Rows:
@@ -59,7 +56,12 @@ class Readers:
                     return connection
                 connection.close()
         connection = self._place.connect()
-        connection.execute("PRAGMA query_only=1")
+        try:
+            self._check(connection)
+            connection.execute("PRAGMA query_only=1")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def close(self) -> None:
@@ -68,23 +70,12 @@ class Readers:
             self._idle.pop()[1].close()
 
 
-class SharedReader:
-    """Reads over the one connection that a database in memory has, never inside its transaction."""
-
-    def __init__(self, connection: sqlite3.Connection, between: threading.Lock) -> None:
-        self._connection = connection
-        self._between = between
-
-    def __call__(self, statement: str, values: Mapping[str, object], /) -> Rows:
-        """All rows of one statement."""
-        with self._between, translated():
-            return self._connection.execute(statement, values).fetchall()
-
-    def close(self) -> None:
-        """The connection is its owner's to close."""
+def stands(presenter: Presenter, generation: int, token: int, holder: str | None) -> bool:
+    """Whether the fence is as the presenter would leave it: there is nothing to raise and no name to note."""
+    return Fence(generation, token) == presenter.fence and presenter.holder in (None, holder)
 
 
-def replayed(statements: Statements, fetch: Fetch, commit: Commit) -> Reply | None:
+def replayed(statements: GuardStatements[str], fetch: Fetch, commit: Commit) -> Reply | None:
     """Step 0: when the presenter is the newest and every key is applied, what is recorded; nothing is written."""
     presenter = commit.presenter
     if presenter is None:
@@ -97,66 +88,9 @@ def replayed(statements: Statements, fetch: Fetch, commit: Commit) -> Reply | No
         rows = fetch(statements.replayed, place)
         if not rows:
             return None
-        ((generation, token, holder, fingerprint, outcome),) = rows
-        if Fence(generation, token) != presenter.fence or presenter.holder not in (None, holder):
+        ((generation, token, holder, *record),) = rows
+        if not stands(presenter, generation, token, holder):
             return None
-        met.append(Recorded(outcome_from(outcome), fingerprint))
+        fingerprint, outcome = recorded_from(record)
+        met.append(Recorded(outcome, fingerprint))
     return tuple(met)
-
-
-def answer(statements: Statements, fetch: Fetch, query: Query[Any], clock: Callable[[], int]) -> Page[Any]:
-    """The page that answers a query."""
-    match query:
-        case Get(tenant=tenant, addresses=addresses):
-            found: list[Stored] = []
-            for address in addresses:
-                place = {
-                    "tenant": tenant,
-                    "namespace": namespace_text(address.namespace),
-                    "id": address.id,
-                    "now": clock(),
-                }
-                found.extend(stored_from(address.namespace, row) for row in fetch(statements.get, place))
-            return Page(tuple(found))
-        case Select():
-            return _select(statements, fetch, query, clock())
-        case Count(tenant=tenant, namespace=namespace, condition=condition):
-            here = {"tenant": tenant, "namespace": namespace_text(namespace), "now": clock()}
-            counted = fetch(
-                statements.count(narrowing.shape(condition)), {**here, **narrowing.values(condition)}
-            )
-            return Page((counted[0][0],))
-        case Revisions(tenant=tenant, address=address, after=after, limit=limit):
-            values = {"tenant": tenant, "namespace": namespace_text(address.namespace), "id": address.id}
-            rows = fetch(statements.revisions, {**values, "after": after, "rows": limit + 1})
-            return Page(tuple(revision_from(address, row) for row in rows[:limit]), len(rows) > limit)
-        case Events(tenant=tenant, after=after, limit=limit):
-            rows = fetch(statements.events, {"tenant": tenant, "after": after, "rows": limit + 1})
-            return Page(tuple(event_from(row) for row in rows[:limit]), len(rows) > limit)
-        case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
-            whose = {"tenant": tenant, "scope": scope, "after": after, "rows": limit + 1}
-            rows = fetch(statements.keys, whose)
-            return Page(tuple(key for (key,) in rows[:limit]), len(rows) > limit)
-        case KeyCount(tenant=tenant, scope=None):
-            return Page((fetch(statements.key_count_all, {"tenant": tenant})[0][0],))
-        case KeyCount(tenant=tenant, scope=scope):
-            return Page((fetch(statements.key_count, {"tenant": tenant, "scope": scope})[0][0],))
-        case _:
-            raise TypeError("not a query")
-
-
-def _select(statements: Statements, fetch: Fetch, query: Select, now: int) -> Page[Any]:
-    values: dict[str, object] = {
-        "tenant": query.tenant,
-        "namespace": namespace_text(query.namespace),
-        "now": now,
-        "rows": query.limit + 1,
-        **narrowing.values(query.condition),
-    }
-    if query.after is not None:
-        values["after_created_at"], values["after_id"] = query.after
-    statement = statements.select(narrowing.shape(query.condition), behind=query.after is not None)
-    rows = fetch(statement, values)
-    return Page(
-        tuple(stored_from(query.namespace, row) for row in rows[: query.limit]), len(rows) > query.limit
-    )

@@ -3,19 +3,19 @@
 import sqlite3
 
 from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
-from txmemory.backends.sqlite.dialect import creation, sqlite_statements
+from txmemory.backends.sqlite.dialect import TABLES, compiled, creation
 from txmemory.port import SchemaMismatch
 
-_TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'txm!_%' ESCAPE '!'"
-_STAMPED = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'txm_schema'"
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'txm!_%' ESCAPE '!'"
 
 
 def version_of(connection: sqlite3.Connection) -> str | None:
     """The version that the file is stamped with; None where nothing of ours is there."""
-    if connection.execute(_STAMPED).fetchone() == (0,):
-        if connection.execute(_TABLES).fetchone() != (0,):
-            raise SchemaMismatch("the database holds txmemory tables without a schema version")
+    tables = connection.execute(_TABLES).fetchall()  # as of one moment: others may be making them
+    if not tables:
         return None
+    if ("txm_schema",) not in tables:
+        raise SchemaMismatch("the database holds txmemory tables without a schema version")
     versions = connection.execute("SELECT version_num FROM txm_schema").fetchall()
     return str(versions[0][0]) if len(versions) == 1 else ""
 
@@ -24,6 +24,13 @@ def check_schema(connection: sqlite3.Connection) -> None:
     """Raises `SchemaMismatch` unless the file is of this release's schema."""
     if version_of(connection) != VERSION:
         raise SchemaMismatch("the database is of another schema version than this release")
+
+
+def refuse_unknown_schema(connection: sqlite3.Connection) -> None:
+    """Raises `SchemaMismatch` for a file that this release can neither read nor migrate."""
+    version = version_of(connection)
+    if version is not None and version not in KNOWN_VERSIONS:
+        raise SchemaMismatch("the database was written by another release, or by none")
 
 
 def prepare_schema(connection: sqlite3.Connection) -> None:
@@ -36,13 +43,12 @@ def prepare_schema(connection: sqlite3.Connection) -> None:
         if version is None:
             for statement in creation():
                 connection.execute(statement)
-            connection.execute(sqlite_statements().stamp, {"version_num": VERSION})
-        elif version in KNOWN_VERSIONS and version != VERSION:
+            connection.execute(compiled(TABLES.version.insert()), {"version_num": VERSION})
+        elif version != VERSION:
+            refuse_unknown_schema(connection)
             from txmemory.backends.sqlite.migrating import migrate
 
             migrate(connection)
-        elif version != VERSION:
-            raise SchemaMismatch("the database was written by a newer release")
         if connection.in_transaction:  # a migration commits by itself
             connection.execute("COMMIT")
     except BaseException:

@@ -11,10 +11,17 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from txmemory.backends.sql.statements import Statements
-from txmemory.backends.sqlite.connecting import Place, code_of, fault_of, translated
+from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sqlite.connecting import (
+    Place,
+    ask_in_turns,
+    code_of,
+    fault_of,
+    take_write_lock,
+    translated,
+)
 from txmemory.backends.sqlite.guard import SqliteTables
-from txmemory.backends.sqlite.reading import Rows, replayed
+from txmemory.backends.sqlite.reading import Rows
 from txmemory.backends.steps import carry_out
 from txmemory.model.commit import Commit, Reply
 from txmemory.port import Closed, Lost
@@ -41,12 +48,20 @@ class Waiting(Protocol):
         ...
 
 
-class _Broken(Exception):
-    """One commit of a batch could not be carried out; the batch is undone."""
+class _Failed(Exception):
+    """A durable commit that was not made; `cause` is what its callers are to know."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__()
         self.cause = cause
+
+
+class _NotBegun(_Failed):
+    """The write lock was not to be had."""
+
+
+class _Broken(_Failed):
+    """One commit of a batch could not be carried out; the batch is undone."""
 
 
 class Writer:
@@ -57,18 +72,20 @@ class Writer:
         place: Place,
         connection: sqlite3.Connection,
         check: Callable[[sqlite3.Connection], None],
-        statements: Statements,
+        statements: GuardStatements[str],
         clock: Callable[[], int],
     ) -> None:
         self.between = threading.Lock()
-        """Held while a transaction is open: whoever shares the connection reads between them."""
+        """Held while a transaction is open."""
         self._place = place
         self._check = check
         self._statements = statements
         self._clock = clock
         self._identity = place.identity()
         self._connection: sqlite3.Connection | None = connection
+        ask_in_turns(connection)
         self._tables = SqliteTables(connection, statements, clock)
+        self._turn = 0
         self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._accepting = threading.Lock()
         self._closed = False
@@ -83,22 +100,34 @@ class Writer:
             self._waiting.put(waiting)
 
     def at_once(self, commit: Commit) -> Reply | None:
-        """What the commit met, done here and now; None where others write or wait: it has to be submitted."""
+        """What the commit met, done here and now; None where others write or wait: it has to be submitted.
+
+        A replay by the newest token writes nothing here either: the guard finds the fence standing and the key there.
+        """
         if self.between.locked() or not self._waiting.empty():
             return None
+        turn = self._turn
         with self.between:
             if self._closed:
                 raise Closed("the store is closed")
+            if turn != self._turn:
+                return None  # another was quicker, and may have been long
+            self._turn += 1
             try:
-                known = replayed(self._statements, self._fetch, commit)
-                return self._transact([commit])[0] if known is None else known
+                return self._transact(self._usable(), [commit], 0.0)[0]
+            except _NotBegun:
+                return None  # another process writes, or nobody may
             except _Broken as broken:
                 cause = broken.cause
         raise cause
 
-    def _fetch(self, statement: str, values: Mapping[str, object], /) -> Rows:
-        with translated():
-            return self._usable().execute(statement, values).fetchall()
+    def fetch(self, statement: str, values: Mapping[str, object], /) -> Rows:
+        """All rows of one statement over the writer's connection, never inside a transaction."""
+        with self.between:
+            if self._closed:
+                raise Closed("the store is closed")
+            with translated():
+                return self._usable().execute(statement, values).fetchall()
 
     def close(self) -> None:
         """Finishes what was submitted, then ends the thread and the connection."""
@@ -132,7 +161,9 @@ class Writer:
     def _write(self, batch: Sequence[Waiting]) -> None:
         try:
             with self.between:
-                replies = self._transact([waiting.commit for waiting in batch])
+                replies = self._transact(
+                    self._usable(), [waiting.commit for waiting in batch], self._place.patience
+                )
         except _Broken as broken:  # nothing of the batch was made: let each meet its own fate
             if len(batch) == 1:
                 batch[0].fail(broken.cause)
@@ -141,19 +172,26 @@ class Writer:
                     self._write([waiting])
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is the callers' to know
             for waiting in batch:
-                waiting.fail(error)
+                waiting.fail(error.cause if isinstance(error, _NotBegun) else error)
         else:
             for waiting, reply in zip(batch, replies, strict=True):
                 waiting.answer(reply)
 
-    def _transact(self, commits: Sequence[Commit]) -> list[Reply]:
+    def _transact(
+        self, connection: sqlite3.Connection, commits: Sequence[Commit], patience: float
+    ) -> list[Reply]:
         """Runs the commits in one durable one, all or nothing, whatever interrupts it."""
-        connection = self._usable()
         try:
-            with translated():
-                self.begin(connection)
+            try:
+                self.begin(connection, patience)
+            except sqlite3.Error as error:
+                raise _NotBegun(fault_of(error)) from None
+            changes = connection.total_changes
             replies = self._carried_out(connection, commits)
-            self._make_durable(connection)
+            if connection.total_changes > changes:
+                self._make_durable(connection)
+            else:
+                self._undo(connection)  # replays and refusals leave nothing that a commit could lose
         except BaseException:
             self._undo(connection)
             raise
@@ -174,9 +212,9 @@ class Writer:
         except Exception as error:  # noqa: BLE001  # whatever it is, it is the caller's to know
             raise _Broken(error) from None
 
-    def begin(self, connection: sqlite3.Connection) -> None:
-        """Takes the file's write lock; waiting for it is bounded by the store's deadline."""
-        connection.execute("BEGIN IMMEDIATE")
+    def begin(self, connection: sqlite3.Connection, patience: float) -> None:
+        """Takes the file's write lock, waiting for it as long as that."""
+        take_write_lock(connection, patience)
 
     def commit(self, connection: sqlite3.Connection) -> None:
         """Makes the transaction durable."""
@@ -216,6 +254,7 @@ class Writer:
                 connection = self._place.connect()
                 try:
                     self._check(connection)
+                    ask_in_turns(connection)
                 except BaseException:
                     connection.close()
                     raise

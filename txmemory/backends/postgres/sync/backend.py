@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import psycopg
-from txmemory.backends.postgres.sync.connecting import Connections, refuse_doubt
 
 from txmemory.backends.guarding import ProcessGuard
 from txmemory.backends.postgres.dialect import call, read_statements
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.postgres.sync.connecting import Connections, refuse_doubt
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
 from txmemory.port import Lost

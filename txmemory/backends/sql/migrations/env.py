@@ -1,13 +1,13 @@
-"""Run by Alembic: migrates over the connection that `upgrade` was given."""
+"""Run by Alembic: migrates over the connection and the tables that `upgrade` was given."""
 
 from alembic import context
 
-from txmemory.backends.sql.tables import metadata, schema
-
+tables = context.config.attributes["tables"]
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
-    version_table=schema.name,
+    target_metadata=tables.metadata,
+    version_table=tables.version.name,
+    version_table_schema=tables.version.schema,
     transactional_ddl=False,
 )
 context.run_migrations()

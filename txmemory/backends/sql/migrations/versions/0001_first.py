@@ -11,6 +11,22 @@ depends_on = None
 
 def upgrade() -> None:
     """Makes the tables. Spelled out, so that a later change of `tables` leaves this road as it was."""
+    _scope()
+    _ledger()
+    _event()
+    _item()
+    _revision()
+    _index("txm_event_seq", "txm_event", ["tenant", "scope", "seq"], "scope IS NOT NULL", unique=True)
+    _index("txm_item_age", "txm_item", ["tenant", "namespace", "created_at", "id", "kind"], "live = 1")
+    _index(
+        "txm_item_expiry",
+        "txm_item",
+        ["tenant", "namespace", "expires_at", "id"],
+        "live = 1 AND expires_at IS NOT NULL",
+    )
+
+
+def _scope() -> None:
     op.create_table(
         "txm_scope",
         sa.Column("tenant", sa.Text(), nullable=False),
@@ -24,17 +40,21 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "scope"),
         sqlite_with_rowid=False,
     )
+
+
+def _ledger() -> None:
     op.create_table(
         "txm_ledger",
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("scope", sa.Text(), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
-        sa.Column("outcome", sa.Text(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "scope", "key"),
         sqlite_with_rowid=False,
     )
+
+
+def _event() -> None:
     op.create_table(
         "txm_event",
         sa.Column("row", sa.Integer(), primary_key=True, autoincrement=True, nullable=False),
@@ -52,6 +72,9 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sqlite_autoincrement=True,
     )
+
+
+def _item() -> None:
     op.create_table(
         "txm_item",
         sa.Column("tenant", sa.Text(), nullable=False),
@@ -70,6 +93,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "namespace", "id"),
         sqlite_with_rowid=False,
     )
+
+
+def _revision() -> None:
     op.create_table(
         "txm_revision",
         sa.Column("tenant", sa.Text(), nullable=False),
@@ -90,15 +116,6 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "namespace", "id", "revision"),
         sqlite_with_rowid=False,
-    )
-    _index("txm_event_seq", "txm_event", ["tenant", "scope", "seq"], "scope IS NOT NULL", unique=True)
-    _index("txm_item_age", "txm_item", ["tenant", "namespace", "created_at", "id"], "live = 1")
-    _index("txm_item_kind", "txm_item", ["tenant", "namespace", "kind", "created_at", "id"], "live = 1")
-    _index(
-        "txm_item_expiry",
-        "txm_item",
-        ["tenant", "namespace", "expires_at", "id"],
-        "live = 1 AND expires_at IS NOT NULL",
     )
 
 

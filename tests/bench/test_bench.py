@@ -1,0 +1,54 @@
+"""The benchmark runs and prints its table; what it counts, not how long it takes, is held here."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.bench import PARTS, main
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("bench")
+    written = folder / "figures.json"
+    assert (
+        main(["writes", "--small", "--part", "counters", "--directory", str(folder), "--json", str(written)])
+        == 0
+    )
+    return {row["name"]: row for row in json.loads(written.read_text())}
+
+
+def test_a_fresh_write_is_one_commit_and_a_replay_is_none(figures: dict[str, Any]) -> None:
+    commits = [f"commits to the log per {call}" for call in ("write", "replay", "applied")]
+    assert [figures[name]["values"] for name in commits] == [[1], [0], [0]]
+
+
+def test_a_fresh_write_is_one_fsync_and_a_replay_is_none(figures: dict[str, Any]) -> None:
+    if "fsyncs per write" not in figures:
+        pytest.skip("system calls cannot be watched here")
+    assert [figures[f"fsyncs per {call}"]["values"] for call in ("write", "replay")] == [[1], [0]]
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_every_part_prints_its_figures(part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["writes", "--small", "--part", part, "--directory", str(tmp_path)]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["median", "min", "max", "target", "goal", "verdict"]
+    assert len(lines) >= 4
+
+
+def test_the_profile_names_every_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "--small", "--directory", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    for stage in (
+        "Memory",
+        "fingerprint",
+        "planning",
+        "BEGIN",
+        "guard: record",
+        "COMMIT",
+        "settling",
+    ):
+        assert stage in printed

@@ -1,0 +1,25 @@
+"""Random histories against the plain model, on every storage, awaited and blocking."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from txmemory.testing.machine import Machine
+
+MODEST = settings(
+    max_examples=100,
+    stateful_step_count=40,
+    deadline=None,
+    database=None,
+    report_multiple_bugs=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def test_random_histories_are_answered_as_the_model_answers(make_storage: Callable[[], Any]) -> None:
+    class Here(Machine):
+        place = staticmethod(make_storage)
+
+    run_state_machine_as_test(Here, settings=MODEST)

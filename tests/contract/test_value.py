@@ -1,0 +1,133 @@
+"""The immutable store: as a value it answers what the shared one answers, and what is dropped has not happened."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from txmemory import Bounds, Fence, Fenced, InMemoryStore, Memory, either, must
+from txmemory.testing.sync.storage import MemoryPlace
+
+IDS = ["a", "b", "c", "A"]
+ids = st.sampled_from(IDS)
+keys = st.sampled_from(["step-1", "step-2", "step-3"])
+scopes = st.sampled_from(["run", "Run"])
+tokens = st.integers(0, 3)
+memories = st.builds(Memory, st.sampled_from(["tea", "coffee"]), id=ids)
+batches = st.lists(memories, max_size=3)
+bounds = st.none() | st.integers(0, 3).map(Bounds)
+expectations = st.none() | st.dictionaries(ids, st.none() | st.integers(1, 3), max_size=2)
+
+Shared = Callable[[Any], Any]
+Valued = Callable[[InMemoryStore], tuple[InMemoryStore, Any]]
+Call = tuple[Shared, Valued]
+
+
+def _write(scope: str, token: int, key: str, add: list[Memory], expect: Any, bound: Bounds | None) -> Call:
+    return (
+        lambda shared: shared.writer(scope, token).write(key, add, expect=expect, bounds=bound),
+        lambda value: value.write(scope, token, key, add, expect=expect, bounds=bound),
+    )
+
+
+def _replace(scope: str, token: int, key: str, add: list[Memory], remove: set[str]) -> Call:
+    kept = [memory for memory in add if memory.id not in remove]
+    return (
+        lambda shared: shared.writer(scope, token).replace(key, kept, sorted(remove)),
+        lambda value: value.replace(scope, token, key, kept, sorted(remove)),
+    )
+
+
+def _look(name: str, scope: str, token: int, key: str) -> Call:
+    return (
+        lambda shared: getattr(shared.writer(scope, token), name)(key),
+        lambda value: getattr(value, name)(scope, token, key),
+    )
+
+
+def _plain(name: str, *arguments: Any) -> Call:
+    return (
+        lambda shared: getattr(shared, name)(*arguments),
+        lambda value: getattr(value, name)(*arguments),
+    )
+
+
+calls: st.SearchStrategy[Call] = st.one_of(
+    st.builds(_write, scopes, tokens, keys, batches, expectations, bounds),
+    st.builds(_replace, scopes, tokens, keys, batches, st.sets(ids, max_size=2)),
+    st.builds(_look, st.sampled_from(["applied", "forget_applied"]), scopes, tokens, keys),
+    memories.map(lambda memory: _plain("store", memory)),
+    ids.map(lambda chosen: _plain("delete", chosen)),
+    st.just(_plain("clear")),
+)
+
+
+@given(st.lists(calls, max_size=25))
+@settings(deadline=None, database=None, max_examples=200)
+def test_the_value_answers_what_the_shared_store_answers(history: list[Call]) -> None:
+    place = MemoryPlace()
+    shared, value = place.open(), InMemoryStore.empty(clock=place.clock)
+    for on_shared, on_value in history:
+        value, answer = on_value(value)
+        assert answer == on_shared(shared)
+        place.clock.advance(timedelta(seconds=1))
+    assert value.recall() == shared.recall()
+    assert value.count() == shared.count()
+    for id in IDS:
+        assert value.history(id) == shared.history(id)
+        assert value.get(id) == shared.get(id)
+        assert value.exists(id) == shared.exists(id)
+    for scope in (None, "run", "Run"):
+        assert value.applied_count(scope) == shared.applied_count(scope)
+
+
+@given(st.lists(calls, max_size=12), st.lists(calls, min_size=1, max_size=4))
+@settings(deadline=None, database=None)
+def test_no_call_changes_the_value_it_was_made_on(before: list[Call], after: list[Call]) -> None:
+    value = InMemoryStore.empty()
+    for _, on_value in before:
+        value, _answer = on_value(value)
+    seen = _everything(value)
+    later = value
+    for _, on_value in after:
+        later, _answer = on_value(later)
+    assert _everything(value) == seen
+
+
+def test_dropping_the_returned_value_takes_the_fence_back() -> None:
+    store, _ = InMemoryStore.empty().write("run", 1, "step", [Memory("tea", id="a")])
+    later, seen = store.applied("run", 2, "step")
+    assert must(seen) is not None
+    _, refused = later.write("run", 1, "late", [])
+    assert either(refused) == Fenced(Fence(0, 1), Fence(0, 2))
+    again, accepted = store.write("run", 1, "late", [])
+    assert not must(accepted).replayed
+    assert must(again.applied_count()) == 2
+    assert must(store.applied_count()) == must(later.applied_count()) == 1
+
+
+def test_a_value_that_nothing_changed_is_the_same_value() -> None:
+    store, _ = InMemoryStore.empty().write("run", 2, "step", [Memory("tea", id="a")])
+    for same, _answer in (
+        store.applied("run", 2, "step"),
+        store.applied("run", 1, "step"),
+        store.write("run", 2, "step", []),
+        store.delete("absent"),
+    ):
+        assert same is store
+
+
+def test_handles_on_a_value_share_what_it_holds_and_no_more() -> None:
+    store, _ = InMemoryStore.empty().within("users").store(Memory("tea", id="a"))
+    assert must(store.count()) == 1
+    assert must(store.within("ada").count()) == 0
+    assert must(store.tenant("acme").count()) == 0
+
+
+def _everything(value: InMemoryStore) -> object:
+    histories = [must(value.history(id)) for id in IDS]
+    counts = [must(value.applied_count(scope)) for scope in (None, "run", "Run")]
+    fences = [either(value.applied(scope, 0, "step-1")[1]) for scope in ("run", "Run")]
+    return must(value.recall()), histories, counts, fences

@@ -1,0 +1,92 @@
+"""Every operation that changes something, on a store that was prepared for it."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import txmemory
+from txmemory import Bounds, Memory, Store, either, must
+from txmemory.testing.clock import START, FakeClock
+
+SCOPE = "run"
+TOKEN = 7
+Run = Callable[[Store, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A call that a worker makes with a token. A plain one has no key, so it is not made again after a crash."""
+
+    name: str
+    run: Run
+    plain: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def opened(path: Path) -> Store:
+    """A store whose clock stands still, so that two runs of the same calls leave the same behind."""
+    return txmemory.open(f"sqlite:///{path}", clock=FakeClock())
+
+
+def prepare(path: Path) -> None:
+    """Three memories, oldest first, under one applied key."""
+    clock = FakeClock(START - timedelta(hours=1))
+    with txmemory.open(f"sqlite:///{path}", clock=clock) as store:
+        for id in ("first", "second", "third"):
+            must(store.writer(SCOPE, 1).write(f"before {id}", [Memory(f"the {id}", id=id)]))
+            clock.advance(timedelta(minutes=1))
+
+
+def copy(path: Path, to: Path) -> Path:
+    """A copy of a database that nobody has open, with the log that a killed process left beside it."""
+    for end in ("", "-wal"):
+        if Path(f"{path}{end}").exists():
+            shutil.copyfile(f"{path}{end}", f"{to}{end}")
+    return to
+
+
+def _write_many(store: Store, token: int) -> object:
+    writes = [
+        ("before first", [Memory("the first, told otherwise", id="first")]),
+        ("key", [Memory("green", id="new")]),
+        ("key, too", [Memory("tea", id="second")]),
+    ]
+    return either(store.writer(SCOPE, token).write_many(writes))
+
+
+def _bounded(store: Store, token: int) -> object:
+    add = [Memory("green", id="new"), Memory("tea", id="newer")]
+    return either(store.writer(SCOPE, token).write("key", add, bounds=Bounds(max_memories=3)))
+
+
+def _write(*memories: Memory) -> Run:
+    return lambda store, token: either(store.writer(SCOPE, token).write("key", memories))
+
+
+def _replace(*remove: str) -> Run:
+    add = [Memory("the sum", id="sum")]
+    return lambda store, token: either(store.writer(SCOPE, token).replace("key", add, remove))
+
+
+OPERATIONS = (
+    Operation("write something new", _write(Memory("green tea", id="new"), Memory("black tea", id="newer"))),
+    Operation("write over something", _write(Memory("changed", id="second"))),
+    Operation("write and evict", _bounded),
+    Operation("replace", _replace("first", "third")),
+    Operation("replace superseded", _replace("first", "gone")),
+    Operation("write many, one replayed", _write_many),
+    Operation(
+        "look with a newer token", lambda store, token: either(store.writer(SCOPE, token).applied("key"))
+    ),
+    Operation(
+        "forget", lambda store, token: either(store.writer(SCOPE, token).forget_applied("before second"))
+    ),
+    Operation("seal", lambda store, token: either(store.writer(SCOPE, token).seal())),
+    Operation("store", lambda store, _: either(store.store(Memory("plain", id="second"))), plain=True),
+    Operation("delete", lambda store, _: either(store.delete("second")), plain=True),
+    Operation("clear", lambda store, _: either(store.clear()), plain=True),
+)

@@ -1,0 +1,1 @@
+"""The written, awaited cases."""

@@ -1,0 +1,229 @@
+"""Guarantee 7: a replacement needs all that it removes, happens once, and the loser stays the loser."""
+
+from functools import partial
+
+import pytest
+
+from txmemory import AlreadyExists, Memory, Receipt, StaleRevision, either, must
+from txmemory.testing.aio.asking import contents, written
+from txmemory.testing.aio.storage import AsyncStorage
+from txmemory.testing.racing import race_async
+
+SOURCES = ("a", "b", "c", "d", "e")
+
+
+async def test_a_replacement_stores_and_ends_in_one_step(storage: AsyncStorage) -> None:
+    """Guarantee 1 and 7: what it added, what it removed, at one time of record, in one event."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "step-1", *SOURCES)
+    receipt = must(await writer.replace("step-2", [Memory("summary", id="s")], SOURCES))
+    outcome = receipt.outcome
+    assert (receipt.replayed, outcome.status, outcome.seq) == (False, "stored", 2)
+    assert [(ref.id, ref.revision) for ref in outcome.added] == [("s", 1)]
+    assert [(ref.id, ref.revision) for ref in outcome.removed] == [(id, 2) for id in SOURCES]
+    assert outcome.evicted == ()
+    assert await contents(store) == {"s": "summary"}
+    assert {entry.at for id in (*SOURCES, "s") for entry in must(await store.history(id))[-1:]} == {
+        outcome.at
+    }
+    assert len(await storage.events()) == 2
+
+
+async def test_a_replacement_without_all_of_its_sources_does_nothing_for_ever(storage: AsyncStorage) -> None:
+    """Section 9: nothing written, nothing removed, nothing evicted; the outcome is recorded."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "step-1", "a", "b")
+    receipt = must(await writer.replace("step-2", [Memory("summary", id="s")], ["a", "gone", "b"]))
+    outcome = receipt.outcome
+    assert (outcome.status, outcome.added, outcome.removed, outcome.evicted) == ("superseded", (), (), ())
+    assert (outcome.seq, outcome.token) == (2, 1)
+    assert set(await contents(store)) == {"a", "b"}
+    assert must(await writer.replace("step-2", [Memory("summary", id="s")], ["a", "gone", "b"])) == Receipt(
+        outcome, replayed=True
+    )
+    assert must(await writer.applied("step-2")) == outcome
+
+
+async def test_of_two_replacers_of_the_same_sources_one_stores(storage: AsyncStorage) -> None:
+    """B1: from different scopes and stores: one stored, one superseded, and their replays say the same."""
+    opened = [await storage.open(), await storage.open()]
+    for turn in range(30):
+        stores = [store.within(f"{turn}") for store in opened]
+        await written(stores[0].writer("setup", 1), f"step-{turn}", *SOURCES)
+        orders = (SOURCES, SOURCES[::-1])
+        calls = [
+            partial(
+                store.writer(f"run-{n}", 1).replace, f"step-{turn}", [Memory("sum", id=f"s-{n}")], orders[n]
+            )
+            for n, store in enumerate(stores)
+        ]
+        receipts = [must(result) for result in await race_async(*calls)]
+        assert sorted(receipt.outcome.status for receipt in receipts) == ["stored", "superseded"]
+        again = [must(await call()) for call in calls]
+        assert [one.outcome for one in again] == [one.outcome for one in receipts]
+        assert all(one.replayed for one in again)
+        winner = 0 if receipts[0].outcome.status == "stored" else 1
+        assert set(await contents(stores[0])) == {f"s-{winner}"}
+
+
+async def test_a_loser_stays_the_loser_when_its_sources_come_back(storage: AsyncStorage) -> None:
+    """B2: the recorded outcome is superseded, and nothing is done later."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    lost = must(await writer.replace("step", [Memory("summary", id="s")], ["a"]))
+    must(await store.store(Memory("tea", id="a")))
+    for token in (1, 2):
+        again = must(await store.writer("run", token).replace("step", [Memory("summary", id="s")], ["a"]))
+        assert again == Receipt(lost.outcome, replayed=True)
+    assert set(await contents(store)) == {"a"}
+
+
+async def test_a_source_that_changed_since_it_was_read_counts_as_gone(storage: AsyncStorage) -> None:
+    """B3, D9: as a memory that was read and as (id, revision); by id alone it is still there."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "step-1", "a")
+    read = must(await store.get("a"))
+    assert read is not None
+    must(await store.store(Memory("updated", id="a")))
+    assert must(await writer.replace("step-2", [], [read])).outcome.status == "superseded"
+    assert must(await writer.replace("step-3", [], [("a", 1)])).outcome.status == "superseded"
+    assert must(await writer.replace("step-4", [], [("a", 3)])).outcome.status == "superseded"
+    assert await contents(store) == {"a": "updated"}
+    assert must(await writer.replace("step-5", [], [("a", 2), "a"])).outcome.status == "stored"
+    assert await contents(store) == {}
+
+
+async def test_a_source_that_was_deleted_and_stored_again_is_another_revision(storage: AsyncStorage) -> None:
+    """B3, L11: deleted and created anew is not what was read, but it is there."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "step-1", "a")
+    must(await store.delete("a"))
+    must(await store.store(Memory("tea", id="a")))
+    assert must(await writer.replace("step-2", [], [("a", 1)])).outcome.status == "superseded"
+    receipt = must(await writer.replace("step-3", [], ["a"]))
+    assert [(ref.id, ref.revision) for ref in receipt.outcome.removed] == [("a", 4)]
+
+
+async def test_a_replacement_sees_what_was_created_again_while_it_waited(storage: AsyncStorage) -> None:
+    """L11: delete and re-create beside a replace: it ends the item that it found, or finds none."""
+    one, two = await storage.open(), await storage.open()
+    for turn in range(40):
+        id = f"m-{turn}"
+        must(await one.store(Memory("tea", id=id)))
+
+        async def again(id: str = id) -> str:
+            must(await two.delete(id))
+            must(await two.store(Memory("tea again", id=id)))
+            return ""
+
+        async def replace(id: str = id) -> str:
+            return must(await one.writer("run", 1).replace(id, [], [id])).outcome.status
+
+        _, status = await race_async(again, replace)
+        history = [(entry.revision, entry.reason) for entry in must(await one.history(id))]
+        removed = [revision for revision, reason in history if reason == "replaced"]
+        assert len(removed) == (status == "stored")
+        assert [revision for revision, _ in history] == list(range(1, len(history) + 1))
+        assert must(await one.exists(id)) is (history[-1][1] == "stored")
+
+
+async def test_sources_are_a_set_and_two_revisions_of_one_are_refused_when_built(
+    storage: AsyncStorage,
+) -> None:
+    """D7: a source twice counts once; at two revisions it can never be there."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "step-1", "a")
+    with pytest.raises(ValueError):
+        await writer.replace("step-2", [], [("a", 1), ("a", 2)])
+    receipt = must(await writer.replace("step-2", [], ["a", "a", ("a", 1)]))
+    assert [ref.id for ref in receipt.outcome.removed] == ["a"]
+
+
+async def test_a_replacement_of_nothing_by_nothing_is_stored(storage: AsyncStorage) -> None:
+    """Section 5.2: an empty step is a legitimate outcome, told apart from superseded."""
+    writer = (await storage.open()).writer("run", 1)
+    for call in (writer.write("a", []), writer.replace("b", [], [])):
+        outcome = must(await call).outcome
+        assert (outcome.status, outcome.added, outcome.removed) == ("stored", (), ())
+    assert [event.key for _, event in await storage.events()] == ["a", "b"]
+
+
+async def test_an_expectation_that_fails_is_refused_and_not_recorded(storage: AsyncStorage) -> None:
+    """Guarantee 8: `StaleRevision` and `AlreadyExists` leave no trace; later the same key may succeed."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "step-1", "a")
+    before = await storage.digest()
+    coffee = [Memory("coffee", id="a")]
+    assert either(await writer.write("step-2", coffee, expect={"a": 2})) == StaleRevision(2, 1)
+    assert either(await writer.write("step-2", coffee, expect={"a": None})) == AlreadyExists(1)
+    assert either(await writer.write("step-2", coffee, expect={"b": 1})) == StaleRevision(1, 0)
+    assert await storage.digest() == before
+    assert (
+        must(await writer.write("step-2", coffee, expect={"a": 1, "b": None})).outcome.added[0].revision == 2
+    )
+
+
+async def test_what_is_expected_is_judged_before_what_is_replaced(storage: AsyncStorage) -> None:
+    """Section 8: a failed expectation is a refusal although a source is gone too."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    refused = either(await writer.replace("step", [], ["gone"], expect={"b": 1}))
+    assert refused == StaleRevision(1, 0)
+    assert must(await writer.applied("step")) is None
+
+
+async def test_of_racing_writers_that_expect_the_same_revision_one_writes(storage: AsyncStorage) -> None:
+    """Guarantee 1: compare and set, from two scopes."""
+    stores = [await storage.open(), await storage.open()]
+    must(await stores[0].store(Memory("0", id="n")))
+    for turn in range(1, 31):
+        calls = (
+            partial(
+                store.writer(f"run-{n}", 1).write, f"{turn}", [Memory(f"{turn}", id="n")], expect={"n": turn}
+            )
+            for n, store in enumerate(stores)
+        )
+        answers = [either(result) for result in await race_async(*calls)]
+        assert sum(isinstance(answer, Receipt) for answer in answers) == 1
+        assert StaleRevision(turn, turn + 1) in answers
+
+
+async def test_overlapping_batches_in_opposite_orders_meet_no_deadlock(storage: AsyncStorage) -> None:
+    """C6: new and known ids, in opposite orders, from different scopes."""
+    stores = [await storage.open(), await storage.open()]
+    for turn in range(100):
+        ids = [f"m-{turn}", "shared", f"n-{turn}", f"m-{turn - 1}"]
+        receipts = await race_async(
+            partial(written, stores[0].writer("run-0", 1), f"step-{turn}", *ids),
+            partial(written, stores[1].writer("run-1", 1), f"step-{turn}", *ids[::-1]),
+        )
+        assert not any(receipt.replayed for receipt in receipts)
+
+
+async def test_writes_that_name_the_same_items_in_opposite_roles_meet_no_deadlock(
+    storage: AsyncStorage,
+) -> None:
+    """C15: one replaces what the other expects, beside write_many and new ids."""
+    stores = [await storage.open() for _ in range(3)]
+    for turn in range(40):
+        a, b, new = f"a-{turn}", f"b-{turn}", f"new-{turn}"
+        await written(stores[0].writer("setup", 1), f"{turn}", a, b)
+        answers = await race_async(
+            partial(stores[0].writer("x", 1).replace, f"{turn}", [Memory("x", id=new)], [b], expect={a: 1}),
+            partial(
+                stores[1].writer("y", 1).replace, f"{turn}", [Memory("y", id=f"{new}-y")], [a], expect={b: 1}
+            ),
+            partial(
+                stores[2].writer("z", 1).write, f"{turn}", [Memory("z", id=new), Memory("z", id=f"{new}-z")]
+            ),
+        )
+        assert isinstance(either(answers[2]), Receipt)
+        first = [either(answer) for answer in answers[:2]]
+        assert sum(isinstance(answer, Receipt) for answer in first) == 1
+        assert StaleRevision(1, 0) in first

@@ -1,0 +1,205 @@
+# Generated from ../aio/accidents.py by scripts/generate. Do not edit.
+"""Guarantees 6 and 8, and what happens to a call while its store is closed or its arguments take long."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from txmemory import (
+    Closed,
+    Fence,
+    Fenced,
+    Memory,
+    OutcomeUnknown,
+    Receipt,
+    Store,
+    Writer,
+    either,
+    must,
+)
+from txmemory.testing.racing import elsewhere, race
+from txmemory.testing.sync.asking import OPERATIONS, contents, written
+from txmemory.testing.sync.faults import Losing
+from txmemory.testing.sync.storage import Storage
+
+
+def test_the_answer_after_a_lost_commit_is_the_one_that_was_lost(storage: Storage) -> None:
+    """R9, C2: up to three losses; the outcome is that of the first attempt, of a replace too."""
+    backend = Losing(storage.backend())
+    store = backend.store()
+    writer = store.writer("run", 1)
+    for losses in range(4):
+        id = f"m-{losses}"
+        backend.losses = losses
+        first = written(writer, f"write-{losses}", id)
+        assert first.replayed is (losses > 0)
+        assert not first.diverged
+        backend.losses = losses
+        second = must(writer.replace(f"replace-{losses}", [], [id]))
+        assert second.outcome.status == "stored"
+        assert must(writer.applied(f"write-{losses}")) == first.outcome
+        assert must(writer.applied(f"replace-{losses}")) == second.outcome
+        assert [entry.revision for entry in must(store.history(id))] == [1, 2]
+        backend.losses = losses
+        many = must(writer.write_many([(f"many-{losses}", [Memory("tea")]), (f"more-{losses}", [])]))
+        assert [must(receipt).replayed for receipt in many] == [losses > 0, losses > 0]
+    assert len(storage.events()) == 16
+
+
+def test_a_lost_commit_without_a_key_is_unknown_and_made_once(storage: Storage) -> None:
+    """Guarantee 6: never retried by us; forget and seal neither."""
+    backend = Losing(storage.backend())
+    store = backend.store()
+    writer = store.writer("run", 1)
+    written(writer, "step", "a", "b", "c")
+    for call in (
+        partial(store.store, Memory("tea", id="new")),
+        partial(store.delete, "a"),
+        partial(writer.forget_applied, "step"),
+        writer.seal,
+        store.clear,
+    ):
+        backend.losses = 1
+        assert either(call()) == OutcomeUnknown()
+    assert [entry.revision for entry in must(store.history("new"))] == [1, 2]
+    assert [event.kind for _, event in storage.events()] == [
+        "record",
+        "change",
+        "change",
+        "forget",
+        "seal",
+        "change",
+    ]
+
+
+def test_a_lost_commit_whose_retry_is_fenced_says_that_it_is_unknown(storage: Storage) -> None:
+    """R18: a successor takes over between the attempts: not "not applied"."""
+
+    def take_over() -> object:
+        return must(successor.applied("step"))
+
+    backend = Losing(storage.backend(), take_over)
+    successor = storage.open().writer("run", 2)
+    backend.losses = 1
+    answer = either(backend.store().writer("run", 1).write("step", [Memory("tea", id="a")]))
+    assert answer == Fenced(Fence(0, 1), Fence(0, 2), outcome_unknown=True)
+    assert must(successor.applied("step")) is not None
+    late = either(backend.store().writer("run", 1).write("step", [Memory("tea", id="a")]))
+    assert late == Fenced(Fence(0, 1), Fence(0, 2))
+
+
+def test_arguments_are_consumed_before_any_transaction(storage: Storage) -> None:
+    """C8: while a slow generator of memories, sources or writes is running, others commit."""
+    store = storage.open()
+    writer = store.writer("run", 1)
+    written(writer, "setup", "s-0", "s-1", "s-2", "s-3")
+
+    def beside() -> None:
+        other = storage.open()
+        must(other.writer("run", 1).write(f"{len(must(other.keys('run')))}", [Memory("x", id="beside")]))
+
+    def memories(*ids: str) -> Iterator[Memory]:
+        for id in ids:
+            elsewhere(beside)
+            yield Memory("tea", id=id)
+
+    def sources() -> Iterator[str]:
+        for id in ("s-0", "s-1"):
+            elsewhere(beside)
+            yield id
+
+    def writes() -> Iterator[tuple[str, Iterator[Memory]]]:
+        for key in ("many-1", "many-2"):
+            elsewhere(beside)
+            yield key, memories(f"{key}-a")
+
+    must(writer.write("write", memories("a", "b")))
+    must(writer.replace("replace", memories("c"), sources()))
+    must(writer.write_many(writes()))
+    expected = {"a", "b", "c", "beside", "s-2", "s-3", "many-1-a", "many-2-a"}
+    assert set(contents(store)) == expected
+    keys = [event.key for _, event in storage.events() if not (event.key or "").isdecimal()]
+    assert keys == ["setup", "write", "replace", "many-1", "many-2"]
+    assert len(storage.events()) == 5 + 9
+
+
+def test_an_argument_that_raises_leaves_nothing_behind(storage: Storage) -> None:
+    """Section 8: what the caller's own iterable raises is the caller's; the fence is unmoved."""
+    store = storage.open()
+    before = storage.digest()
+
+    def failing() -> Iterator[Memory]:
+        yield Memory("tea")
+        raise LookupError("the caller's own")
+
+    with pytest.raises(LookupError):
+        store.writer("run", 1).write("step", failing())
+    assert storage.digest() == before
+
+
+def test_a_closed_store_refuses_every_call_by_name(storage: Storage) -> None:
+    """C14: through every handle made before or after; closing again is fine."""
+    store = storage.open()
+    writer = store.writer("run", 1)
+    written(writer, "step", "a")
+    store.close()
+    store.close()
+    for handle in (store, store.within("x"), store.tenant("acme")):
+        for call in (
+            partial(handle.store, Memory("tea")),
+            partial(handle.delete, "a"),
+            handle.clear,
+            partial(handle.get, "a"),
+            partial(handle.exists, "a"),
+            handle.recall,
+            handle.count,
+            partial(handle.history, "a"),
+            partial(handle.keys, "run"),
+            handle.applied_count,
+        ):
+            with pytest.raises(Closed):
+                call()
+    for late in (writer, store.writer("run", 2)):
+        for operation in OPERATIONS:
+            with pytest.raises(Closed):
+                operation(late, "step")
+
+
+def test_a_store_closes_itself_when_its_block_ends(storage: Storage) -> None:
+    """C14: also when the block ends by an exception."""
+    store = storage.open()
+
+    def block() -> None:
+        with store as entered:
+            assert entered is store
+            raise LookupError("the caller's own")
+
+    with pytest.raises(LookupError):
+        block()
+    with pytest.raises(Closed):
+        store.count()
+
+
+def test_closing_beside_writes_finishes_or_refuses_each(storage: Storage) -> None:
+    """C14: what was answered is there, what was refused is not; nobody hangs, nobody meets another error."""
+
+    def write(writer: Writer, key: str) -> Receipt | None:
+        try:
+            return written(writer, key, key)
+        except Closed:
+            return None
+
+    for turn in range(10):
+        store = storage.open().within(f"{turn}")
+        calls = [partial(write, store.writer(f"run-{turn}-{n % 3}", 1), f"step-{n}") for n in range(12)]
+        answers = race(*calls[:6], partial(_close, store), *calls[6:])
+        if "persistence" in storage.lacks:
+            return
+        stored = {f"step-{n}" for n, receipt in enumerate(answers[:6] + answers[7:]) if receipt is not None}
+        effects = [effect for _, event in storage.events() for effect in event.effects]
+        assert {effect.id for effect in effects if effect.namespace[-1] == f"{turn}"} == stored
+
+
+def _close(store: Store) -> None:
+    store.close()

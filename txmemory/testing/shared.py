@@ -1,0 +1,122 @@
+"""Backends that several stores share, and a look at a database that no second connection can see."""
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
+from txmemory.backends.opening import Options, migrate
+from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
+from txmemory.backends.sqlite.connecting import Place
+from txmemory.backends.sqlite.opening import open_sqlite
+from txmemory.port import AsyncBackend, Backend
+
+Clock = Callable[[], datetime]
+
+
+def memory_backend_async(state: State, clock: Clock) -> AsyncBackend:
+    """A backend over this state for callers that await."""
+    return AsyncInMemory(_inmemory(state, clock))
+
+
+def memory_backend(state: State, clock: Clock) -> Backend:
+    """A backend over this state for callers that block."""
+    return _inmemory(state, clock)
+
+
+def _inmemory(state: State, clock: Clock) -> InMemory:
+    return InMemory(state, Options("memory://", clock).microseconds_clock())
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched(Place):
+    """A place that remembers its connections."""
+
+    connections: list[sqlite3.Connection] = field(default_factory=list, repr=False)
+
+    def connect(self, *, create: bool = False) -> sqlite3.Connection:
+        connection = Place.connect(self, create=create)
+        self.connections.append(connection)
+        return connection
+
+
+class SqliteInMemory:
+    """An SQLite database in memory, which only its own connection can look at."""
+
+    def __init__(self, clock: Clock, patience: float) -> None:
+        place = _Watched(None, "FULL", patience)
+        self.backend = open_sqlite(place, Options("sqlite:///:memory:", clock).microseconds_clock())
+        self._connection = place.connections[0]
+
+    def digest(self) -> bytes:
+        """Over every row of every table, between two transactions."""
+        with self.backend.writer.between:
+            return digest_of_tables(self._connection)
+
+
+def sqlite_backend_async(backend: Sqlite) -> AsyncBackend:
+    """The backend for callers that await."""
+    return AsyncSqlite(backend)
+
+
+def sqlite_backend(backend: Sqlite) -> Backend:
+    """The backend for callers that block."""
+    return backend
+
+
+def digest_of_tables(connection: sqlite3.Connection) -> bytes:
+    """A digest over every row of every table of a database."""
+    named = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    rows: list[str] = []
+    for (name,) in named.fetchall():
+        quoted = name.replace('"', '""')
+        rows += (f"{name} {row!r}" for row in connection.execute(f'SELECT * FROM "{quoted}"'))  # noqa: S608  # the schema's own name, quoted
+    return digest_of(rows)
+
+
+def new_schema(url: str) -> str:
+    """The name of a schema that was made for one case."""
+    name = f"case_{uuid4().hex}"
+    migrate(f"{url}?schema={name}")
+    return name
+
+
+def digest_of_schema(url: str, schema: str) -> bytes:
+    """A digest over every row of every table of a schema."""
+    rows: list[str] = []
+    with psycopg.connect(url) as connection:
+        named = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [schema])
+        for (name,) in named.fetchall():
+            table = sql.SQL("SELECT * FROM {}").format(sql.Identifier(schema, name))
+            rows += (f"{name} {row!r}" for row in connection.execute(table))
+    return digest_of(rows)
+
+
+def digest_of_state(state: State) -> bytes:
+    """A digest over every row of every map of a state."""
+    maps = (state.scopes, state.ledger, state.heads, state.revisions, state.events)
+    return digest_of(f"{place} {spelled(rows)}" for place, rows in enumerate(maps))
+
+
+def spelled(value: object) -> str:
+    """A value with all that is in it, since a repr leaves out what may be private."""
+    match value:
+        case tuple():
+            return f"({','.join(map(spelled, value))})"
+        case Mapping():
+            return f"{{{','.join(sorted(f'{spelled(key)}:{spelled(each)}' for key, each in value.items()))}}}"
+        case _ if is_dataclass(value):
+            return f"{type(value).__name__}({','.join(spelled(getattr(value, each.name)) for each in fields(value))})"
+        case _:
+            return repr(value)
+
+
+def digest_of(rows: Iterable[str]) -> bytes:
+    """A digest of rows in whatever order."""
+    return hashlib.sha256("\n".join(sorted(rows)).encode()).digest()
