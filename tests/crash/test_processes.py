@@ -42,6 +42,7 @@ def all_at_once(processes: int, work: Work) -> list[Any]:
 
 
 def test_two_processes_with_one_key_agree_two_hundred_times_and_one_of_them_wrote(tmp_path: Path) -> None:
+    """R2: the same outcome for both, exactly one replayed."""
     path, together = tmp_path / "raced.db", barrier(2)
     rounds = 200
 
@@ -66,6 +67,7 @@ def test_two_processes_with_one_key_agree_two_hundred_times_and_one_of_them_wrot
 def test_of_two_processes_that_replace_the_same_memories_one_stores_and_the_loser_stays_lost(
     tmp_path: Path,
 ) -> None:
+    """B1: from different scopes and processes."""
     path, together = tmp_path / "raced.db", barrier(2)
     rounds = 50
 
@@ -89,6 +91,7 @@ def test_of_two_processes_that_replace_the_same_memories_one_stores_and_the_lose
 
 
 def test_eight_processes_write_five_hundred_times_each_and_nothing_is_refused_or_lost(tmp_path: Path) -> None:
+    """C3: no lock surfaces, every row is there."""
     path, together = tmp_path / "shared.db", barrier(8)
 
     def work(place: int) -> int:
@@ -103,6 +106,7 @@ def test_eight_processes_write_five_hundred_times_each_and_nothing_is_refused_or
 
 
 def test_eight_processes_open_twenty_fresh_files_each_at_once(tmp_path: Path) -> None:
+    """C3: of one file each time, which one of them makes."""
     together = barrier(8)
 
     def work(place: int) -> int:
@@ -131,6 +135,7 @@ def test_eight_threads_write_five_hundred_times_each_through_one_store(tmp_path:
 
 
 def test_a_process_that_stands_still_and_comes_back_after_its_successor_is_fenced(tmp_path: Path) -> None:
+    """F3: it is `Fenced`, and what it meant to write is not there."""
     path = tmp_path / "shared.db"
 
     def work(line: "Connection[Any, Any]") -> object:

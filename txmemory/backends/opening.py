@@ -1,19 +1,22 @@
 """From a URL to an open backend. Each technology is imported only when it is asked for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
+from txmemory.backends.lifetime import Lifetime
 from txmemory.model.item import microseconds
 from txmemory.port import AsyncBackend, Backend
+
+CLOCK_MOST = microseconds(datetime(9998, 12, 31, tzinfo=UTC), "clock")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What `open` was told: a URL, the caller's clock or None for the database's, seconds to wait for others."""
 
-    url: str
+    url: str = field(repr=False)
     clock: Callable[[], datetime] | None = None
     deadline: float = 10.0
 
@@ -24,7 +27,15 @@ class Options:
         clock = self.clock
         if clock is None:
             return system_clock
-        return lambda: microseconds(clock(), "clock")
+        return lambda: checked_clock(clock())
+
+
+def checked_clock(reading: object) -> int:
+    """A clock's reading in microseconds, with room behind it: times of record may only grow."""
+    now = microseconds(reading, "clock")
+    if now > CLOCK_MOST:
+        raise ValueError("clock is beyond the year 9998")
+    return now
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +43,8 @@ class Location:
     """A URL taken apart. Its text appears in no error: it may hold a password."""
 
     scheme: str
-    path: str
-    query: dict[str, str]
+    path: str = field(repr=False)
+    query: dict[str, str] = field(repr=False)
 
 
 def location(url: object) -> Location:
@@ -58,7 +69,7 @@ def open_backend(options: Options) -> Backend:
             from txmemory.backends.inmemory import InMemory, State
 
             _nothing_beside(place)
-            return InMemory(State(), options.microseconds_clock())
+            return InMemory(State(), options.microseconds_clock(), Lifetime())
         case "sqlite":
             from txmemory.backends.sqlite.opening import open_sqlite, place_of
 
@@ -76,7 +87,7 @@ async def open_backend_async(options: Options) -> AsyncBackend:
             from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
 
             _nothing_beside(place)
-            return AsyncInMemory(InMemory(State(), options.microseconds_clock()))
+            return AsyncInMemory(InMemory(State(), options.microseconds_clock(), Lifetime()))
         case "sqlite":
             from txmemory.backends.sqlite.opening import open_sqlite_async, place_of
 

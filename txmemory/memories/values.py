@@ -10,7 +10,7 @@ from types import MappingProxyType
 from txmemory.model import limits
 from txmemory.model.address import checked_id
 from txmemory.model.canonical import checked_integer, checked_text, generated_id
-from txmemory.model.item import NOTHING, Item, microseconds, moment
+from txmemory.model.item import NO_ATTRIBUTES, Item, microseconds, moment
 
 CUSTOM = "custom:"
 
@@ -74,12 +74,12 @@ class Memory:
 
     content: str
     memory_type: AnyMemoryType
-    metadata: Mapping[str, str]
+    metadata: Mapping[str, str] = field(hash=False)
     timestamp: datetime | None
     importance: float | None
     id: str
     revision: int | None = field(compare=False)
-    item: Item = field(repr=False, compare=False)
+    item: Item = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Memory:
         item = Item(
             kind=kind_of(kind),
             text=content,
-            attributes=NOTHING if metadata is None else _checked_metadata(metadata),
+            attributes=NO_ATTRIBUTES if metadata is None else _checked_metadata(metadata),
             created_at=None if timestamp is None else microseconds(timestamp, "timestamp"),
             importance=importance,
         )

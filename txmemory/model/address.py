@@ -1,7 +1,7 @@
 """Where things are: tenant, namespace, id; scope and key; the fence and who presents a token."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -99,10 +99,10 @@ class Fence(NamedTuple):
 class Presenter:
     """Who acts on a scope: a fencing token within a generation, and an optional name for its holder."""
 
-    scope: str
+    scope: str = field(repr=False)
     token: int
     generation: int = 0
-    holder: str | None = None
+    holder: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         checked_scope(self.scope)

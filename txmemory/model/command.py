@@ -23,7 +23,7 @@ class Write:
     """
 
     kind: Literal["write", "replace"]
-    key: str
+    key: str = field(repr=False)
     puts: tuple[Put, ...]
     expect: tuple[Guard, ...] = ()
     sources: tuple[Guard, ...] = ()
@@ -95,7 +95,7 @@ class WriteMany:
 class Applied:
     """Ask whether a key is applied."""
 
-    key: str
+    key: str = field(repr=False)
 
     def __post_init__(self) -> None:
         checked_key(self.key)
@@ -105,7 +105,7 @@ class Applied:
 class ForgetApplied:
     """Take an applied key away, so that it can be applied again."""
 
-    key: str
+    key: str = field(repr=False)
 
     def __post_init__(self) -> None:
         checked_key(self.key)
@@ -130,7 +130,7 @@ class Delete:
 class Clear:
     """End every item of a namespace without a key."""
 
-    namespace: Namespace
+    namespace: Namespace = field(repr=False)
 
 
 def last_occurrences(puts: tuple[Put, ...]) -> tuple[Put, ...]:

@@ -23,6 +23,8 @@ class KindIn:
     kinds: frozenset[str]
 
     def __post_init__(self) -> None:
+        if len(self.kinds) > limits.FILTER_KINDS:
+            raise ValueError(f"a filter names more than {limits.FILTER_KINDS} kinds")
         for kind in self.kinds:
             checked_text(kind, "kind", limits.TEXT_KEY_BYTES)
 

@@ -19,7 +19,7 @@ from txmemory.model.canonical import (
 )
 
 Scalar = str | int | float | bool
-NOTHING: Mapping[str, Scalar] = MappingProxyType({})
+NO_ATTRIBUTES: Mapping[str, Scalar] = MappingProxyType({})
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -52,10 +52,10 @@ class Item:
     was built, times are integer microseconds UTC. A `created_at` of None is filled by the store's clock.
     """
 
-    kind: str
-    text: str = ""
-    data: str = "null"
-    attributes: Mapping[str, Scalar] = field(default_factory=lambda: NOTHING)
+    kind: str = field(repr=False)
+    text: str = field(default="", repr=False)
+    data: str = field(default="null", repr=False)
+    attributes: Mapping[str, Scalar] = field(default_factory=lambda: NO_ATTRIBUTES, repr=False)
     created_at: int | None = None
     expires_at: int | None = None
     importance: float | None = None
@@ -65,7 +65,7 @@ class Item:
     def __post_init__(self) -> None:
         checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES)
         checked_text(self.text, "text", limits.TEXT_BYTES, empty=True)
-        if self.attributes is not NOTHING:
+        if self.attributes is not NO_ATTRIBUTES:
             object.__setattr__(self, "attributes", checked_attributes(self.attributes))
             text = canonical_json(dict(self.attributes))
             if len(text.encode()) > limits.ATTRIBUTES_BYTES:
@@ -124,7 +124,7 @@ def checked_importance(importance: object) -> float:
         raise TypeError("importance must be a number")
     if not 0 <= importance <= 1:
         raise ValueError("importance is outside 0 .. 1")
-    return float(importance)
+    return float(importance) + 0.0  # a negative zero would not come back from every database
 
 
 def commitment(salt: bytes, item: Item, created_at: int) -> bytes:

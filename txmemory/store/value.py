@@ -54,7 +54,7 @@ class InMemoryStore:
     @classmethod
     def empty(cls, *, clock: Callable[[], datetime] | None = None) -> "InMemoryStore":
         """A store that holds nothing."""
-        backend = InMemory(State(), Options("memory://", clock).microseconds_clock())
+        backend = InMemory(State(), Options("memory://", clock).microseconds_clock(), None)
         return cls(Handle(backend, Patience(), require_fence=False))
 
     def __repr__(self) -> str:
@@ -166,7 +166,7 @@ class InMemoryStore:
         return run(flow, self.handle.backend, self.handle.patience)
 
     def _next(self, flow: Flow[Answer]) -> tuple["InMemoryStore", Answer]:
-        backend = self.handle.backend.fork()
+        backend = self.handle.backend.copy()
         answer = run(flow, backend, self.handle.patience)
         if not backend.changed:
             return self, answer

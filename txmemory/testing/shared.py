@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 
 from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
+from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.opening import Options
 from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
 from txmemory.backends.sqlite.connecting import Place
@@ -27,7 +28,7 @@ def memory_backend(state: State, clock: Clock) -> Backend:
 
 
 def _inmemory(state: State, clock: Clock) -> InMemory:
-    return InMemory(state, Options("memory://", clock).microseconds_clock())
+    return InMemory(state, Options("memory://", clock).microseconds_clock(), Lifetime())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from txmemory.port import CannotOpen
 
 
 def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
-    """The place that a URL's path and options name: `/relative`, `//absolute`, `/:memory:` or nothing for memory."""
+    """The place that a URL's path and options name: `/relative`, `//absolute` or `/:memory:`."""
     unknown = set(options) - {"synchronous"}
     if unknown:
         raise ValueError("a sqlite url takes no option but synchronous")
@@ -27,7 +27,9 @@ def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
     if "\x00" in path:
         raise ValueError("url contains NUL")
     name = path[1:]
-    return Place(None if name in ("", ":memory:") else str(Path(name).absolute()), synchronous, patience)
+    if not name:
+        raise ValueError("a sqlite url names a file, or :memory:")
+    return Place(None if name == ":memory:" else str(Path(name).absolute()), synchronous, patience)
 
 
 def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:

@@ -94,7 +94,7 @@ class AsyncWriter:
         return await run_async(flow, handle.backend, handle.patience)
 
     async def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
-        """The outcome recorded for `key`, or None: then nothing with this key and this or an older token can land."""
+        """The outcome recorded for `key`, or None: then nothing with this key and an older token can land."""
         flow = writing.applied(wanted.Applied(key), self._handle.tenant, self._presenter)
         return await run_async(flow, self._handle.backend, self._handle.patience)
 

@@ -95,7 +95,7 @@ class Writer:
         return run(flow, handle.backend, handle.patience)
 
     def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
-        """The outcome recorded for `key`, or None: then nothing with this key and this or an older token can land."""
+        """The outcome recorded for `key`, or None: then nothing with this key and an older token can land."""
         flow = writing.applied(wanted.Applied(key), self._handle.tenant, self._presenter)
         return run(flow, self._handle.backend, self._handle.patience)
 

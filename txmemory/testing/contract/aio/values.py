@@ -103,7 +103,7 @@ async def test_bad_text_is_refused_when_built(storage: AsyncStorage) -> None:
 
 
 async def test_empty_names_are_refused_when_built(storage: AsyncStorage) -> None:
-    """D2 of the seed: scope, key, id, tenant, holder and namespace parts say something; content need not."""
+    """Scope, key, id, tenant, holder and namespace parts say something; content need not."""
     store = await storage.open()
     writer = store.writer("run", 1)
     for call in (writer.applied, writer.forget_applied, store.get, store.delete, store.history):
@@ -168,7 +168,7 @@ async def test_a_write_takes_a_thousand_memories_and_refuses_more(storage: Async
 
 
 async def test_numbers_that_are_none_are_refused_when_built(storage: AsyncStorage) -> None:
-    """D21: importance is finite and in 0 .. 1; a metadata value is text; a limit is an integer."""
+    """Importance is finite and in 0 .. 1; a metadata value is text; a limit is an integer."""
     store = await storage.open()
     for number in (float("nan"), float("inf"), -0.1, 1.1, 2**63):
         with pytest.raises(ValueError):
@@ -224,7 +224,7 @@ async def test_a_time_is_exact_or_refused(storage: AsyncStorage) -> None:
 
 
 async def test_arguments_of_the_wrong_shape_are_refused_when_built(storage: AsyncStorage) -> None:
-    """Section 8: `TypeError` or `ValueError` before any I/O, with the fence unmoved."""
+    """`TypeError` or `ValueError` before any I/O, with the fence unmoved."""
     store = await storage.open()
     must(await store.store(Memory("tea", id="m")))
     before = await storage.digest()

@@ -47,7 +47,7 @@ def test_the_log_tells_what_happened_and_why(storage: Storage) -> None:
 
 
 def test_an_outcome_is_a_function_of_its_event(storage: Storage) -> None:
-    """Section 4 of the architecture: the ledger's copy is a cache."""
+    """Guarantee 11: what its call answered follows from the event alone; the ledger copies nothing."""
     store = storage.open()
     outcomes = _busy(store, 0, 30)
     events = [event for _, event in storage.events() if event.kind == "record"]
@@ -69,7 +69,7 @@ def test_an_event_commits_to_content_that_it_does_not_hold(storage: Storage) -> 
 
 
 def test_the_time_of_record_only_moves_forward(storage: Storage) -> None:
-    """Section 6: later than the scope's last event and than every item it changes, whatever the clock does."""
+    """Later than the scope's last event and than every item that it changes, whatever the clock does."""
     store = storage.open()
     first = written(store.writer("run", 1), "step-1", "a").outcome
     assert first.at == storage.clock()

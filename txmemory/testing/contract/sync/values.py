@@ -102,7 +102,7 @@ def test_bad_text_is_refused_when_built(storage: Storage) -> None:
 
 
 def test_empty_names_are_refused_when_built(storage: Storage) -> None:
-    """D2 of the seed: scope, key, id, tenant, holder and namespace parts say something; content need not."""
+    """Scope, key, id, tenant, holder and namespace parts say something; content need not."""
     store = storage.open()
     writer = store.writer("run", 1)
     for call in (writer.applied, writer.forget_applied, store.get, store.delete, store.history):
@@ -165,7 +165,7 @@ def test_a_write_takes_a_thousand_memories_and_refuses_more(storage: Storage) ->
 
 
 def test_numbers_that_are_none_are_refused_when_built(storage: Storage) -> None:
-    """D21: importance is finite and in 0 .. 1; a metadata value is text; a limit is an integer."""
+    """Importance is finite and in 0 .. 1; a metadata value is text; a limit is an integer."""
     store = storage.open()
     for number in (float("nan"), float("inf"), -0.1, 1.1, 2**63):
         with pytest.raises(ValueError):
@@ -221,7 +221,7 @@ def test_a_time_is_exact_or_refused(storage: Storage) -> None:
 
 
 def test_arguments_of_the_wrong_shape_are_refused_when_built(storage: Storage) -> None:
-    """Section 8: `TypeError` or `ValueError` before any I/O, with the fence unmoved."""
+    """`TypeError` or `ValueError` before any I/O, with the fence unmoved."""
     store = storage.open()
     must(store.store(Memory("tea", id="m")))
     before = storage.digest()
