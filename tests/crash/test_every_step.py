@@ -94,6 +94,7 @@ def test_killed_at_any_step_on_the_writers_thread_an_awaited_call_has_happened_e
     prepared: Path, tmp_path: Path
 ) -> None:
     """R1, B6: the same where the writer's thread does the work."""
+
     async def run(path: Path) -> None:
         async with txmemory.open_async(f"sqlite:///{path}", clock=FakeClock()) as store:
             must(

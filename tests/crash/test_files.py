@@ -97,6 +97,7 @@ def test_a_full_database_refuses_and_keeps_what_it_has_and_goes_on_when_there_is
 
 def test_a_full_disk_refuses_and_keeps_what_it_has_and_goes_on_when_there_is_room(path: Path) -> None:
     """C9: the file may not grow."""
+
     def work(_line: "Connection[Any, Any]") -> tuple[object, object, int]:
         with opened(path) as store:
             write(store, "filler")

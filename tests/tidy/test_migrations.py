@@ -59,5 +59,5 @@ def test_a_store_that_was_migrated_to_works_like_one_that_was_created(created: P
         for operation in OPERATIONS:
             with opened(path) as store:
                 operation.run(store, TOKEN)
-    assert len(snapshot(created).events) > len(OPERATIONS)
+    assert {event.kind for event in snapshot(created).events} == {"record", "change", "forget", "seal"}
     assert snapshot(migrated) == snapshot(created)

@@ -112,6 +112,21 @@ async def test_a_number_is_never_given_twice(storage: AsyncStorage) -> None:
     assert [event.seq for _, event in await storage.events() if event.scope] == list(range(1, 12))
 
 
+async def test_a_number_is_not_given_again_when_the_newest_event_is_lost(storage: AsyncStorage) -> None:
+    """L7: its row is taken away behind the store's back: the next one follows it all the same."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    given: list[tuple[int, int | None]] = []
+    for turn in range(1, 6):
+        await written(writer, f"step-{turn}", "a")
+        row, event = (await storage.events())[-1]
+        given.append((row, event.seq))
+        await storage.lose_newest_event()
+        assert await storage.events() == []
+    assert [seq for _, seq in given] == [1, 2, 3, 4, 5]
+    assert [row for row, _ in given] == sorted({row for row, _ in given})
+
+
 async def test_a_clear_beside_a_write_ends_it_or_comes_before_it(storage: AsyncStorage) -> None:
     """L11: fold equals state, whichever won."""
     one, two = await storage.open(), await storage.open()
