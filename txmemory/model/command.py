@@ -33,7 +33,7 @@ class Write:
     fingerprint: bytes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        checked_key(self.key)
+        object.__setattr__(self, "key", checked_key(self.key))
         if self.on_mismatch not in ("return", "refuse"):
             raise ValueError('on_mismatch must be "return" or "refuse"')
         if len(self.puts) > 1:
@@ -98,7 +98,7 @@ class Applied:
     key: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        checked_key(self.key)
+        object.__setattr__(self, "key", checked_key(self.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ForgetApplied:
     key: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        checked_key(self.key)
+        object.__setattr__(self, "key", checked_key(self.key))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ class Item:
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES)
-        checked_text(self.text, "text", limits.TEXT_BYTES, empty=True)
+        object.__setattr__(self, "kind", checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES))
+        object.__setattr__(self, "text", checked_text(self.text, "text", limits.TEXT_BYTES, empty=True))
         if self.attributes is not NO_ATTRIBUTES:
             object.__setattr__(self, "attributes", checked_attributes(self.attributes))
             text = canonical_json(dict(self.attributes))
@@ -101,21 +101,25 @@ def checked_attributes(attributes: object) -> Mapping[str, Scalar]:
         raise TypeError("attributes must be a mapping")
     copy: dict[str, Scalar] = {}
     for key, value in attributes.items():
-        checked_text(key, "an attribute's name", limits.ATTRIBUTES_BYTES, empty=True)
-        match value:
-            case bool():
-                pass
-            case str():
-                checked_text(value, "an attribute", limits.ATTRIBUTES_BYTES, empty=True)
-            case int():
-                checked_integer(value, "an attribute", -limits.INTEGER_MOST - 1, limits.INTEGER_MOST)
-            case float():
-                if not math.isfinite(value):
-                    raise ValueError("an attribute is not finite")
-            case _:
-                raise TypeError("an attribute must be text, a number or a boolean")
-        copy[key] = value
+        name = checked_text(key, "an attribute's name", limits.ATTRIBUTES_BYTES, empty=True)
+        copy[name] = _scalar(value)
     return MappingProxyType(copy)
+
+
+def _scalar(value: object) -> Scalar:
+    match value:
+        case bool():
+            return value
+        case str():
+            return checked_text(value, "an attribute", limits.ATTRIBUTES_BYTES, empty=True)
+        case int():
+            return checked_integer(value, "an attribute", -limits.INTEGER_MOST - 1, limits.INTEGER_MOST)
+        case float():
+            if not math.isfinite(value):
+                raise ValueError("an attribute is not finite")
+            return float(value)
+        case _:
+            raise TypeError("an attribute must be text, a number or a boolean")
 
 
 def checked_importance(importance: object) -> float:

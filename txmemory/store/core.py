@@ -32,7 +32,7 @@ class Handle(Generic[AnyBackend]):
 
     def within(self, parts: tuple[str, ...], bounds: Bounds | None) -> "Handle[AnyBackend]":
         """The same in a namespace below this one."""
-        bounds_of(self.namespace, bounds)
+        bounds_of(self.namespace, bounds)  # checked before it is needed
         return replace(
             self, namespace=checked_namespace((*self.namespace, *parts)), bounds=bounds or self.bounds
         )
@@ -59,6 +59,22 @@ class Handle(Generic[AnyBackend]):
     ) -> wanted.Write:
         """A keyed replacement as a command."""
         return self._write("replace", key, add, remove, expect, bounds, on_mismatch)
+
+    def write_many(
+        self,
+        writes: Iterable[tuple[str, Iterable[Memory]]],
+        bounds: Bounds | None,
+        on_mismatch: OnMismatch,
+    ) -> wanted.WriteMany:
+        """Several keyed writes as one command."""
+        each: list[wanted.Write] = []
+        for pair in writes:
+            match pair:
+                case (key, add):
+                    each.append(self.write(key, add, None, bounds, on_mismatch))
+                case _:
+                    raise TypeError("write_many takes (key, memories) pairs")
+        return wanted.WriteMany(tuple(each))
 
     def _write(
         self,

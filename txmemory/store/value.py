@@ -128,9 +128,9 @@ class InMemoryStore:
         generation: int = 0,
     ) -> tuple["InMemoryStore", Result[tuple[Result[Receipt, EntryRefusal], ...], ManyRefusal]]:
         """Several writes at once, each under its own key. See `Writer.write_many`."""
-        each = tuple(self.handle.write(key, add, None, bounds, on_mismatch) for key, add in writes)
+        command = self.handle.write_many(writes, bounds, on_mismatch)
         presenter = Presenter(scope, token, generation, holder)
-        return self._next(writing.write_many(wanted.WriteMany(each), self.handle.tenant, presenter))
+        return self._next(writing.write_many(command, self.handle.tenant, presenter))
 
     def applied(
         self, scope: str, token: int, key: str, *, holder: str | None = None, generation: int = 0

@@ -14,6 +14,7 @@ from txmemory import (
     Memory,
     OutcomeUnknown,
     Receipt,
+    Sealed,
     either,
     must,
 )
@@ -86,6 +87,34 @@ async def test_a_lost_commit_whose_retry_is_fenced_says_that_it_is_unknown(stora
     assert must(await successor.applied("step")) is not None
     late = either(await backend.store().writer("run", 1).write("step", [Memory("tea", id="a")]))
     assert late == Fenced(Fence(0, 1), Fence(0, 2))
+
+
+async def test_a_lost_commit_whose_scope_is_sealed_before_the_retry_says_that_it_is_unknown(
+    storage: AsyncStorage,
+) -> None:
+    """Guarantee 6: the holder itself finishes the scope between the attempts: not "not applied" either."""
+    other, scope = await storage.open(), iter(range(8))
+
+    async def seal() -> object:
+        return must(await other.writer(f"run-{next(scope)}", 1).seal())
+
+    backend = AsyncLosing(await storage.backend(), seal)
+    store = backend.store()
+    unknown, tea = Sealed(outcome_unknown=True), Memory("tea", id="a")
+    for turn, call in enumerate(
+        (
+            partial(store.writer("run-0", 1).write, "step", [tea]),
+            partial(store.writer("run-1", 1).replace, "step", [], ["a"]),
+            partial(store.writer("run-2", 1).applied, "step"),
+        )
+    ):
+        backend.losses = 1
+        assert either(await call()) == unknown
+        assert either(await store.writer(f"run-{turn}", 1).write("step", [tea])) == Sealed()
+    backend.losses = 1
+    many = must(await store.writer("run-3", 1).write_many([("step", [tea]), ("more", [])]))
+    assert [either(one) for one in many] == [unknown, unknown]
+    assert unknown != Sealed()
 
 
 async def test_arguments_are_consumed_before_any_transaction(storage: AsyncStorage) -> None:

@@ -141,6 +141,22 @@ async def test_filters_choose_by_type(storage: AsyncStorage) -> None:
     assert must(await store.count(Filter.all())) == len(types)
 
 
+async def test_a_filter_takes_a_sequence_of_up_to_a_thousand_types(storage: AsyncStorage) -> None:
+    """A text is no sequence of types; a thousand are asked in one go, and more are refused when built."""
+    store = await storage.open()
+    must(await store.store(Memory("tea", id="m", memory_type="type-999")))
+    many = [f"type-{n}" for n in range(1_000)]
+    assert [memory.id for memory in must(await store.recall(Filter.by_types(many)))] == ["m"]
+    assert must(await store.count(Filter.by_types([*many, "type-0"]))) == 1
+    with pytest.raises(ValueError):
+        Filter.by_types([*many, "task"])
+    with pytest.raises(TypeError):
+        Filter.by_types("task")
+    for wrong in (1, None, [1], [None], [["task"]]):
+        with pytest.raises(TypeError):
+            Filter.by_types(wrong)  # type: ignore[arg-type]  # the wrong type is the point
+
+
 async def test_custom_types_come_back_in_their_own_case(storage: AsyncStorage) -> None:
     """No folding of case, and no prefix of ours is mistaken for the caller's."""
     store = await storage.open()

@@ -13,6 +13,7 @@ from txmemory import (
     Memory,
     OutcomeUnknown,
     Receipt,
+    Sealed,
     Store,
     Writer,
     either,
@@ -87,6 +88,34 @@ def test_a_lost_commit_whose_retry_is_fenced_says_that_it_is_unknown(storage: St
     assert must(successor.applied("step")) is not None
     late = either(backend.store().writer("run", 1).write("step", [Memory("tea", id="a")]))
     assert late == Fenced(Fence(0, 1), Fence(0, 2))
+
+
+def test_a_lost_commit_whose_scope_is_sealed_before_the_retry_says_that_it_is_unknown(
+    storage: Storage,
+) -> None:
+    """Guarantee 6: the holder itself finishes the scope between the attempts: not "not applied" either."""
+    other, scope = storage.open(), iter(range(8))
+
+    def seal() -> object:
+        return must(other.writer(f"run-{next(scope)}", 1).seal())
+
+    backend = Losing(storage.backend(), seal)
+    store = backend.store()
+    unknown, tea = Sealed(outcome_unknown=True), Memory("tea", id="a")
+    for turn, call in enumerate(
+        (
+            partial(store.writer("run-0", 1).write, "step", [tea]),
+            partial(store.writer("run-1", 1).replace, "step", [], ["a"]),
+            partial(store.writer("run-2", 1).applied, "step"),
+        )
+    ):
+        backend.losses = 1
+        assert either(call()) == unknown
+        assert either(store.writer(f"run-{turn}", 1).write("step", [tea])) == Sealed()
+    backend.losses = 1
+    many = must(store.writer("run-3", 1).write_many([("step", [tea]), ("more", [])]))
+    assert [either(one) for one in many] == [unknown, unknown]
+    assert unknown != Sealed()
 
 
 def test_arguments_are_consumed_before_any_transaction(storage: Storage) -> None:

@@ -138,6 +138,22 @@ def test_filters_choose_by_type(storage: Storage) -> None:
     assert must(store.count(Filter.all())) == len(types)
 
 
+def test_a_filter_takes_a_sequence_of_up_to_a_thousand_types(storage: Storage) -> None:
+    """A text is no sequence of types; a thousand are asked in one go, and more are refused when built."""
+    store = storage.open()
+    must(store.store(Memory("tea", id="m", memory_type="type-999")))
+    many = [f"type-{n}" for n in range(1_000)]
+    assert [memory.id for memory in must(store.recall(Filter.by_types(many)))] == ["m"]
+    assert must(store.count(Filter.by_types([*many, "type-0"]))) == 1
+    with pytest.raises(ValueError):
+        Filter.by_types([*many, "task"])
+    with pytest.raises(TypeError):
+        Filter.by_types("task")
+    for wrong in (1, None, [1], [None], [["task"]]):
+        with pytest.raises(TypeError):
+            Filter.by_types(wrong)  # type: ignore[arg-type]  # the wrong type is the point
+
+
 def test_custom_types_come_back_in_their_own_case(storage: Storage) -> None:
     """No folding of case, and no prefix of ours is mistaken for the caller's."""
     store = storage.open()
