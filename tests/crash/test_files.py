@@ -176,7 +176,8 @@ def test_a_file_that_may_only_be_read_is_refused_when_it_is_opened_and_untouched
         folder.chmod(0o555)
         before = digests(folder)
         answer = as_nobody(lambda: open_refused(path))
-        assert str(answer).startswith("CannotOpen SQLITE_")
+        assert str(answer).startswith("CannotOpen ")
+        assert "(SQLITE_" in str(answer)
         assert digests(folder) == before
         folder.chmod(0o755)
         path.chmod(0o644)
@@ -187,7 +188,10 @@ def test_a_file_that_may_only_be_read_is_refused_when_it_is_opened_and_untouched
 def test_a_place_where_no_file_may_be_made_is_refused() -> None:
     with folder_for_nobody() as folder:
         folder.chmod(0o555)
-        assert as_nobody(lambda: open_refused(folder / "new.db")) == "CannotOpen SQLITE_CANTOPEN"
+        assert as_nobody(lambda: open_refused(folder / "new.db")) == (
+            "CannotOpen the file cannot be opened: its folder is not there, or may not be read or written"
+            " (SQLITE_CANTOPEN)"
+        )
         assert list(folder.iterdir()) == []
 
 
@@ -255,7 +259,7 @@ def test_what_is_no_database_is_refused_and_untouched(tmp_path: Path) -> None:
     """C9: not a database."""
     path = tmp_path / "poem.txt"
     path.write_text("I wandered lonely as a cloud\n" * 500)
-    assert refused_to_open(path, CannotOpen) == "SQLITE_NOTADB"
+    assert refused_to_open(path, CannotOpen) == "the file is not a database (SQLITE_NOTADB)"
 
 
 @pytest.mark.parametrize("place", ["", "no such folder/store.db"])
@@ -337,4 +341,4 @@ def test_a_damaged_page_is_told_and_the_restored_file_works(path: Path, table: s
 
 def test_a_damaged_header_is_refused(path: Path) -> None:
     path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:])
-    assert refused_to_open(path, CannotOpen) == "SQLITE_NOTADB"
+    assert refused_to_open(path, CannotOpen) == "the file is not a database (SQLITE_NOTADB)"

@@ -27,12 +27,15 @@ class Options:
         clock = self.clock
         if clock is None:
             return system_clock
-        return lambda: checked_clock(clock())
+        return lambda: checked_clock(clock)
 
 
-def checked_clock(reading: object) -> int:
+def checked_clock(clock: Callable[[], object]) -> int:
     """A clock's reading in microseconds, with room behind it: times of record may only grow."""
-    now = microseconds(reading, "clock")
+    try:
+        now = microseconds(clock(), "clock")
+    except StopIteration:  # which no future can carry
+        raise RuntimeError("clock raised StopIteration") from None
     if now > CLOCK_MOST:
         raise ValueError("clock is beyond the year 9998")
     return now

@@ -94,28 +94,28 @@ def test_a_lost_commit_whose_scope_is_sealed_before_the_retry_says_that_it_is_un
     storage: Storage,
 ) -> None:
     """Guarantee 6: the holder itself finishes the scope between the attempts: not "not applied" either."""
-    other, scope = storage.open(), iter(range(8))
+    other, scopes = storage.open(), iter(("write", "replace", "look", "many"))
 
     def seal() -> object:
-        return must(other.writer(f"run-{next(scope)}", 1).seal())
+        return must(other.writer(next(scopes), 1).seal())
 
     backend = Losing(storage.backend(), seal)
     store = backend.store()
     unknown, tea = Sealed(outcome_unknown=True), Memory("tea", id="a")
-    for turn, call in enumerate(
-        (
-            partial(store.writer("run-0", 1).write, "step", [tea]),
-            partial(store.writer("run-1", 1).replace, "step", [], ["a"]),
-            partial(store.writer("run-2", 1).applied, "step"),
-        )
-    ):
-        backend.losses = 1
-        assert either(call()) == unknown
-        assert either(store.writer(f"run-{turn}", 1).write("step", [tea])) == Sealed()
     backend.losses = 1
-    many = must(store.writer("run-3", 1).write_many([("step", [tea]), ("more", [])]))
+    assert either(store.writer("write", 1).write("step", [tea])) == unknown
+    backend.losses = 1
+    assert either(store.writer("replace", 1).replace("step", [], ["a"])) == unknown
+    backend.losses = 1
+    assert either(store.writer("look", 1).applied("step")) == unknown
+    backend.losses = 1
+    many = must(store.writer("many", 1).write_many([("step", [tea]), ("more", [])]))
     assert [either(one) for one in many] == [unknown, unknown]
-    assert unknown != Sealed()
+    assert [entry.revision for entry in must(other.history("a"))] == [1, 2, 3]
+    for scope in ("write", "replace", "look", "many"):
+        late = either(store.writer(scope, 1).write("step", [tea]))
+        assert late == Sealed()
+        assert late != unknown
 
 
 def test_arguments_are_consumed_before_any_transaction(storage: Storage) -> None:
