@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.filter import Filter
-from txmemory.memories.translate import HistoryEntry
+from txmemory.memories.translate import Expected, HistoryEntry, Source
 from txmemory.memories.values import Bounds, Custom, Memory, MemoryType
 from txmemory.model.address import Fence, Ref
 from txmemory.model.outcome import Outcome, Receipt
@@ -22,6 +23,16 @@ from txmemory.model.refusal import (
 )
 from txmemory.port import CannotOpen, Closed, Corrupted, ForkedStore, SchemaMismatch
 from txmemory.results import Refused, either, must
+from txmemory.rules.settling import (
+    AppliedRefusal,
+    EntryRefusal,
+    ForgetRefusal,
+    ManyRefusal,
+    PlainRefusal,
+    SealRefusal,
+    StoreRefusal,
+    WriteRefusal,
+)
 
 if TYPE_CHECKING:
     from txmemory.store.aio.store import AsyncStore
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlreadyExists",
+    "AppliedRefusal",
     "AsyncStore",
     "AsyncWriter",
     "Bounds",
@@ -41,28 +53,38 @@ __all__ = [
     "Contended",
     "Corrupted",
     "Custom",
+    "EntryRefusal",
+    "Expected",
     "Fence",
     "FenceRequired",
     "Fenced",
     "Filter",
+    "ForgetRefusal",
     "ForkedStore",
     "HistoryEntry",
     "InMemoryStore",
     "KeyReused",
+    "ManyRefusal",
     "Memory",
     "MemoryType",
     "Outcome",
     "OutcomeUnknown",
+    "PlainRefusal",
+    "ReadRefusal",
     "Receipt",
     "Ref",
     "Refusal",
     "Refused",
     "SchemaMismatch",
+    "SealRefusal",
     "Sealed",
+    "Source",
     "StaleRevision",
     "Store",
+    "StoreRefusal",
     "TooManyToEvict",
     "Unavailable",
+    "WriteRefusal",
     "Writer",
     "either",
     "must",
@@ -83,6 +105,10 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("txmemory")
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

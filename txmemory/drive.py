@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import tenacity
 
 from txmemory.flow.requests import Flow, Request
-from txmemory.model.commit import Commit, Overtaken
+from txmemory.model.commit import Commit, Finished, Overtaken
 from txmemory.model.refusal import Contended, OutcomeUnknown, Unavailable
 from txmemory.port import AsyncBackend, Backend, Busy, Down, Fault, Lost
 from txmemory.rules.planning import resendable
@@ -59,9 +59,13 @@ class _Attempts:
         }
 
     def answer(self, reply: object) -> object:
-        """The reply; a fence that was met after a lost attempt says so."""
-        if self._lost and isinstance(reply, Overtaken):
+        """The reply; a fence or a finished scope that was met after a lost attempt says so."""
+        if not self._lost:
+            return reply
+        if isinstance(reply, Overtaken):
             return replace(reply, lost=True)
+        if isinstance(reply, tuple):
+            return tuple(replace(met, lost=True) if isinstance(met, Finished) else met for met in reply)
         return reply
 
     def refusal(self, fault: Fault) -> object:
@@ -80,14 +84,15 @@ def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
     answer: object = None
     try:
         while True:
-            request = flow.send(answer)
+            try:
+                request = flow.send(answer)
+            except StopIteration as stop:
+                return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
             attempts = _Attempts(request, patience)
             try:
                 answer = _once(attempts, backend)
             except Fault as fault:
                 answer = _again(fault, attempts, backend)
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
     finally:
         flow.close()
 
@@ -113,14 +118,15 @@ async def run_async(flow: Flow[Answer], backend: AsyncBackend, patience: Patienc
     answer: object = None
     try:
         while True:
-            request = flow.send(answer)
+            try:
+                request = flow.send(answer)
+            except StopIteration as stop:
+                return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
             attempts = _Attempts(request, patience)
             try:
                 answer = await _once_async(attempts, backend)
             except Fault as fault:
                 answer = await _again_async(fault, attempts, backend)
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]  # a generator's value has no type of its own
     finally:
         flow.close()
 

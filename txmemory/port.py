@@ -29,7 +29,11 @@ class Down(Fault):
 
 
 class CannotOpen(Exception):
-    """The store cannot be opened: no such place, no permission, or not a database."""
+    """The store cannot be opened: no such place, no permission, or not a database. `code` is the engine's own."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class SchemaMismatch(CannotOpen):

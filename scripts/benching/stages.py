@@ -14,7 +14,7 @@ from scripts.benching.sizes import Sizes
 from scripts.benching.timing import TEXT, Floor, burst
 from txmemory import Memory, Store, must
 from txmemory.backends.sqlite import writer
-from txmemory.backends.sqlite.guard import SqliteTables
+from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.rules import planning, settling
 from txmemory.store.core import Handle
 

@@ -57,7 +57,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(case) or "storage" not in pyfuncitem.funcargs:
         return None
     wanted = inspect.signature(case).parameters
-    given = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
+    given: dict[str, Any] = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
 
     async def closing() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Commits of several callers that share one durable commit: killed, and met by errors, between their savepoints."""
+"""Commits of several callers that share one durable commit: killed, and met by errors, in the middle of them."""
 
 import signal
 from collections.abc import Callable, Iterator

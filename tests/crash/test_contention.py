@@ -58,6 +58,7 @@ def locked(path: Path) -> Iterator[None]:
 def test_a_call_that_meets_locks_succeeds_and_nothing_but_its_success_is_recorded(
     step: str, code: str, attempts: int, prepared: Path, tmp_path: Path
 ) -> None:
+    """R4: locks on the first attempts, wherever they are met."""
     calm, path = copy(prepared, tmp_path / "calm.db"), prepared
     with opened(calm) as store:
         wanted = must(store.writer("run", TOKEN).write("key", [Memory("tea", id="new")]))
@@ -70,6 +71,7 @@ def test_a_call_that_meets_locks_succeeds_and_nothing_but_its_success_is_recorde
 def test_a_call_that_meets_nothing_but_locks_is_contended_and_changes_nothing(
     operation: Operation, prepared: Path
 ) -> None:
+    """R4: out of attempts."""
     before, trace = snapshot(prepared), Trace()
     locks = at_first(1_000, "commit", "before", failing("SQLITE_BUSY"))
 
@@ -88,6 +90,7 @@ def test_a_call_that_meets_nothing_but_locks_is_contended_and_changes_nothing(
 
 
 def test_five_calls_whose_deadline_is_too_short_and_one_that_has_time_make_one_memory(prepared: Path) -> None:
+    """R7: the same key each time."""
     with txmemory.open(f"sqlite:///{prepared}", deadline=0.05) as store:
         writer = store.writer("run", TOKEN)
         with locked(prepared):
@@ -116,6 +119,7 @@ def test_an_answer_that_comes_after_the_deadline_is_found_by_the_next_call(prepa
 def test_when_a_commit_is_lost_a_keyed_call_finds_its_answer_and_the_others_say_that_they_do_not_know(
     operation: Operation, moment: Any, prepared: Path, tmp_path: Path
 ) -> None:
+    """C1, C2: lost before or after it was made."""
     calm, before = copy(prepared, tmp_path / "calm.db"), snapshot(prepared)
     with opened(calm) as store:
         wanted = operation.run(store, TOKEN)

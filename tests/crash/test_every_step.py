@@ -75,6 +75,7 @@ def durable(point: Point) -> bool:
 def test_killed_at_any_step_and_replayed_a_keyed_call_has_happened_exactly_once(
     operation: Operation, prepared: Path, tmp_path: Path
 ) -> None:
+    """R1, B6: at every step and around COMMIT, then the same call again."""
     before = snapshot(prepared)
     points, never_killed = points_of(operation, prepared, tmp_path)
     for number, point in enumerate(points):
@@ -92,6 +93,8 @@ def test_killed_at_any_step_and_replayed_a_keyed_call_has_happened_exactly_once(
 def test_killed_at_any_step_on_the_writers_thread_an_awaited_call_has_happened_exactly_once(
     prepared: Path, tmp_path: Path
 ) -> None:
+    """R1, B6: the same where the writer's thread does the work."""
+
     async def run(path: Path) -> None:
         async with txmemory.open_async(f"sqlite:///{path}", clock=FakeClock()) as store:
             must(
@@ -143,6 +146,7 @@ def test_once_its_successor_has_looked_a_killed_worker_stays_out(
 
 
 def test_a_look_that_was_answered_fences_older_tokens_after_a_crash(prepared: Path, tmp_path: Path) -> None:
+    """F5: a look with a newer token, then a crash."""
     look = next(operation for operation in OPERATIONS if operation.name == "look with a newer token")
     path = crash(Point("commit", "after"), look, prepared, tmp_path / "killed.db")
     with opened(path) as store:

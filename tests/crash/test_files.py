@@ -81,6 +81,7 @@ def refused_to_open(path: Path, kind: type[Exception]) -> str:
 
 
 def test_a_full_database_refuses_and_keeps_what_it_has_and_goes_on_when_there_is_room(path: Path) -> None:
+    """C9: no page is left."""
     with opened(path) as store:
         before = snapshot(path)
         connection = writing_connection(store)
@@ -95,6 +96,8 @@ def test_a_full_database_refuses_and_keeps_what_it_has_and_goes_on_when_there_is
 
 
 def test_a_full_disk_refuses_and_keeps_what_it_has_and_goes_on_when_there_is_room(path: Path) -> None:
+    """C9: the file may not grow."""
+
     def work(_line: "Connection[Any, Any]") -> tuple[object, object, int]:
         with opened(path) as store:
             write(store, "filler")
@@ -119,6 +122,7 @@ def test_a_full_disk_refuses_and_keeps_what_it_has_and_goes_on_when_there_is_roo
 
 
 def test_a_store_that_becomes_read_only_refuses_to_write_and_goes_on_reading(path: Path) -> None:
+    """C9: replays included."""
     with opened(path) as store:
         before = snapshot(path)
         writing_connection(store).execute("PRAGMA query_only=1")
@@ -172,7 +176,8 @@ def test_a_file_that_may_only_be_read_is_refused_when_it_is_opened_and_untouched
         folder.chmod(0o555)
         before = digests(folder)
         answer = as_nobody(lambda: open_refused(path))
-        assert str(answer).startswith("CannotOpen SQLITE_")
+        assert str(answer).startswith("CannotOpen ")
+        assert "(SQLITE_" in str(answer)
         assert digests(folder) == before
         folder.chmod(0o755)
         path.chmod(0o644)
@@ -183,7 +188,10 @@ def test_a_file_that_may_only_be_read_is_refused_when_it_is_opened_and_untouched
 def test_a_place_where_no_file_may_be_made_is_refused() -> None:
     with folder_for_nobody() as folder:
         folder.chmod(0o555)
-        assert as_nobody(lambda: open_refused(folder / "new.db")) == "CannotOpen SQLITE_CANTOPEN"
+        assert as_nobody(lambda: open_refused(folder / "new.db")) == (
+            "CannotOpen the file cannot be opened: its folder is not there, or may not be read or written"
+            " (SQLITE_CANTOPEN)"
+        )
         assert list(folder.iterdir()) == []
 
 
@@ -193,6 +201,7 @@ def test_a_place_where_no_file_may_be_made_is_refused() -> None:
 def test_a_file_that_is_removed_is_told_by_every_call_and_another_store_in_its_place_is_used(
     path: Path,
 ) -> None:
+    """C9: removed under an open store."""
     kept = copy(path, path.with_name("kept.db"))
     with opened(path) as store:
         assert must(store.count()) == 3
@@ -209,6 +218,7 @@ def test_a_file_that_is_removed_is_told_by_every_call_and_another_store_in_its_p
 
 
 def test_a_file_that_is_replaced_is_noticed_and_neither_the_old_nor_the_new_one_is_harmed(path: Path) -> None:
+    """C9: replaced under an open store."""
     other = path.with_name("other.db")
     with opened(other) as there:
         write(there, "of the other")
@@ -246,9 +256,10 @@ def test_a_file_that_is_replaced_by_something_else_is_refused(path: Path) -> Non
 
 
 def test_what_is_no_database_is_refused_and_untouched(tmp_path: Path) -> None:
+    """C9: not a database."""
     path = tmp_path / "poem.txt"
     path.write_text("I wandered lonely as a cloud\n" * 500)
-    assert refused_to_open(path, CannotOpen) == "SQLITE_NOTADB"
+    assert refused_to_open(path, CannotOpen) == "the file is not a database (SQLITE_NOTADB)"
 
 
 @pytest.mark.parametrize("place", ["", "no such folder/store.db"])
@@ -276,6 +287,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     ],
 )
 def test_a_schema_of_another_release_or_of_none_is_refused_and_untouched(path: Path, change: str) -> None:
+    """C9: a newer schema, or none."""
     kept = path.read_bytes()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute(change)
@@ -309,6 +321,7 @@ def pages_of(path: Path, table: str) -> list[int]:
 
 @pytest.mark.parametrize("table", ["txm_item", "txm_ledger", "txm_scope"])
 def test_a_damaged_page_is_told_and_the_restored_file_works(path: Path, table: str) -> None:
+    """C9: a damaged page."""
     kept = path.read_bytes()
     damaged = bytearray(kept)
     for offset in pages_of(path, table):
@@ -328,4 +341,4 @@ def test_a_damaged_page_is_told_and_the_restored_file_works(path: Path, table: s
 
 def test_a_damaged_header_is_refused(path: Path) -> None:
     path.write_bytes(b"\xff" * 100 + path.read_bytes()[100:])
-    assert refused_to_open(path, CannotOpen) == "SQLITE_NOTADB"
+    assert refused_to_open(path, CannotOpen) == "the file is not a database (SQLITE_NOTADB)"

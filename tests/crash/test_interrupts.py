@@ -58,6 +58,7 @@ def interrupted(operation: Operation, store: Store, point: Point) -> bool:
 def test_interrupted_at_any_step_a_call_can_be_made_again_and_has_happened_once(
     operation: Operation, prepared: Path, tmp_path: Path
 ) -> None:
+    """C13: by the operator's keys, at every step."""
     calm = copy(prepared, tmp_path / "calm.db")
     points = points_of(operation, calm)
 

@@ -1,6 +1,8 @@
 """Several processes, and several threads, on one SQLite file at the same time."""
 
+import asyncio
 import multiprocessing
+import time
 from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
@@ -10,12 +12,14 @@ from typing import Any
 
 import txmemory
 from tests.crash.snapshot import snapshot
-from txmemory import Fenced, Memory, Receipt, either, must
+from txmemory import Contended, Fenced, Memory, Receipt, either, must
 from txmemory.testing.crashing import Point, at, stopped, visiting
 from txmemory.testing.processes import Child, fork
-from txmemory.testing.racing import race
+from txmemory.testing.racing import race, race_async
 
 SECONDS = 60.0
+DEADLINE = 1.0
+"""Seconds that a call may wait for others."""
 Work = Callable[[int], object]
 
 
@@ -42,6 +46,7 @@ def all_at_once(processes: int, work: Work) -> list[Any]:
 
 
 def test_two_processes_with_one_key_agree_two_hundred_times_and_one_of_them_wrote(tmp_path: Path) -> None:
+    """R2: the same outcome for both, exactly one replayed."""
     path, together = tmp_path / "raced.db", barrier(2)
     rounds = 200
 
@@ -66,6 +71,7 @@ def test_two_processes_with_one_key_agree_two_hundred_times_and_one_of_them_wrot
 def test_of_two_processes_that_replace_the_same_memories_one_stores_and_the_loser_stays_lost(
     tmp_path: Path,
 ) -> None:
+    """B1: from different scopes and processes."""
     path, together = tmp_path / "raced.db", barrier(2)
     rounds = 50
 
@@ -89,6 +95,7 @@ def test_of_two_processes_that_replace_the_same_memories_one_stores_and_the_lose
 
 
 def test_eight_processes_write_five_hundred_times_each_and_nothing_is_refused_or_lost(tmp_path: Path) -> None:
+    """C3: no lock surfaces, every row is there."""
     path, together = tmp_path / "shared.db", barrier(8)
 
     def work(place: int) -> int:
@@ -103,6 +110,7 @@ def test_eight_processes_write_five_hundred_times_each_and_nothing_is_refused_or
 
 
 def test_eight_processes_open_twenty_fresh_files_each_at_once(tmp_path: Path) -> None:
+    """C3: of one file each time, which one of them makes."""
     together = barrier(8)
 
     def work(place: int) -> int:
@@ -131,6 +139,7 @@ def test_eight_threads_write_five_hundred_times_each_through_one_store(tmp_path:
 
 
 def test_a_process_that_stands_still_and_comes_back_after_its_successor_is_fenced(tmp_path: Path) -> None:
+    """F3: it is `Fenced`, and what it meant to write is not there."""
     path = tmp_path / "shared.db"
 
     def work(line: "Connection[Any, Any]") -> object:
@@ -152,22 +161,66 @@ def test_a_process_that_stands_still_and_comes_back_after_its_successor_is_fence
     assert {id for id, _, _ in snapshot(path).items} == {"first"}
 
 
+def stopped_inside_its_transaction(path: Path) -> Child:
+    """A process that stands still just before it would commit."""
+
+    def work(_line: "Connection[Any, Any]") -> object:
+        with txmemory.open(f"sqlite:///{path}") as own, visiting(at(Point("commit", "before"), stopped)):
+            return either(own.writer("run", 1).write("stopped", [Memory("tea", id="stopped")]))
+
+    child = fork(work)
+    child.stopped()
+    return child
+
+
 def test_a_process_stopped_inside_its_transaction_blocks_others_for_their_deadline_and_no_longer(
     tmp_path: Path,
 ) -> None:
+    """C7, F10: looks and writes alike; the deadline is the promise, so these tests alone look at a clock."""
     path = tmp_path / "shared.db"
-    with txmemory.open(f"sqlite:///{path}", deadline=0.2) as store:
+    with txmemory.open(f"sqlite:///{path}", deadline=DEADLINE) as store:
         must(store.writer("run", 1).write("before", [Memory("tea", id="before")]))
 
-        def work(_line: "Connection[Any, Any]") -> object:
-            with txmemory.open(f"sqlite:///{path}") as own, visiting(at(Point("commit", "before"), stopped)):
-                return either(own.writer("run", 1).write("stopped", [Memory("tea", id="stopped")]))
+        def timed(place: int) -> tuple[object, float]:
+            began = time.monotonic()
+            if place % 2:
+                answer: object = either(store.writer("run", 2).applied("stopped"))
+            else:
+                answer = either(store.writer(f"beside {place}", 1).write("key", [Memory("tea")]))
+            return answer, time.monotonic() - began
 
-        with fork(work) as child:
-            child.stopped()
-            refusals = race(*(lambda: either(store.writer("run", 2).applied("stopped")) for _ in range(4)))
-            assert {type(refusal).__name__ for refusal in refusals} == {"Contended"}
+        with stopped_inside_its_transaction(path) as child:
+            for answer, seconds in race(*(partial(timed, place) for place in range(8))):
+                assert answer == Contended()
+                assert seconds < 2 * DEADLINE
             assert must(store.get("before")) is not None
             child.go_on()
             assert isinstance(child.answer(), Receipt)
         assert must(store.writer("run", 2).applied("stopped")) is not None
+    assert {id for id, _, _ in snapshot(path).items} == {"before", "stopped"}
+
+
+async def test_a_process_stopped_inside_its_transaction_blocks_who_awaits_for_the_deadline_and_no_longer(
+    tmp_path: Path,
+) -> None:
+    """C7, F10: and the event loop goes on meanwhile."""
+    path = tmp_path / "shared.db"
+    async with txmemory.open_async(f"sqlite:///{path}", deadline=DEADLINE) as store:
+        must(await store.writer("run", 1).write("before", [Memory("tea", id="before")]))
+
+        async def timed(place: int) -> tuple[object, float]:
+            began = time.monotonic()
+            if place % 2:
+                answer: object = either(await store.writer("run", 2).applied("stopped"))
+            else:
+                answer = either(await store.writer(f"beside {place}", 1).write("key", [Memory("tea")]))
+            return answer, time.monotonic() - began
+
+        with stopped_inside_its_transaction(path) as child:
+            for answer, seconds in await race_async(*(partial(timed, place) for place in range(8))):
+                assert answer == Contended()
+                assert seconds < 2 * DEADLINE
+            assert must(await store.get("before")) is not None
+            child.go_on()
+            assert isinstance(await asyncio.to_thread(child.answer), Receipt)
+        assert must(await store.writer("run", 2).applied("stopped")) is not None

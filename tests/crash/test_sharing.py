@@ -14,7 +14,7 @@ import pytest
 
 import txmemory
 from tests.crash.snapshot import snapshot
-from txmemory import Closed, ForkedStore, Memory, Store, must
+from txmemory import Closed, ForkedStore, InMemoryStore, Memory, Store, must
 from txmemory.testing.crashing import Point, at, visiting
 from txmemory.testing.processes import fork, spawn
 
@@ -100,6 +100,21 @@ def test_a_forked_child_that_ends_like_any_program_harms_nothing(tmp_path: Path)
         child.say("end")
         assert child.wait() == 0
     assert len(snapshot(path).items) == 3
+
+
+def test_a_store_that_is_a_value_is_read_and_written_in_a_forked_child() -> None:
+    """C14: it is nobody's, so nothing of it has to be opened anew."""
+    store, _ = InMemoryStore.empty().write("run", 2, "before", [Memory("tea", id="before")])
+
+    def work(_line: "Connection[Any, Any]") -> list[str]:
+        assert must(store.write("run", 2, "before", [Memory("tea", id="before")])[1]).replayed
+        later, receipt = store.write("run", 2, "of the child", [Memory("tea", id="of the child")])
+        assert not must(receipt).replayed
+        return sorted(memory.id for memory in must(later.recall()))
+
+    with fork(work) as child:
+        assert child.answer() == ["before", "of the child"]
+    assert must(store.count()) == 1
 
 
 async def test_after_a_fork_an_awaited_store_is_refused_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from txmemory.model.item import (
-    NOTHING,
+    NO_ATTRIBUTES,
     TIME_LEAST,
     TIME_MOST,
     Item,
@@ -93,7 +93,7 @@ def test_attributes_are_detached_and_cannot_be_changed() -> None:
 
 def test_no_attributes_are_the_same_as_empty_ones() -> None:
     assert Item("knowledge") == Item("knowledge", attributes={})
-    assert Item("knowledge").attributes is NOTHING
+    assert Item("knowledge").attributes is NO_ATTRIBUTES
     assert Item("knowledge").attributes_text == Item("knowledge", attributes={}).attributes_text
 
 

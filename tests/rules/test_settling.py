@@ -10,7 +10,7 @@ from tests.rules.examples import PRESENTER, at, outcome, put, write
 from txmemory.model.address import Fence
 from txmemory.model.canonical import new_salt, sealed_digest
 from txmemory.model.command import Write
-from txmemory.model.commit import Closed, Done, Forgot, Found, Guard, Overtaken, Recorded, Reply
+from txmemory.model.commit import Done, Finished, Forgot, Found, Guard, Overtaken, Recorded, Reply
 from txmemory.model.outcome import Receipt
 from txmemory.model.refusal import (
     AlreadyExists,
@@ -68,7 +68,7 @@ ANSWERS: dict[str, tuple[Reply | Accident, list[object]]] = {
         (Recorded(outcome(), OTHER),),
         [DIVERGED, KeyReused(), outcome(), NEVER, NEVER, NEVER, NEVER],
     ),
-    "closed": ((Closed(),), [Sealed(), Sealed(), Sealed(), Sealed(), NEVER, NEVER, NEVER]),
+    "closed": ((Finished(),), [Sealed(), Sealed(), Sealed(), Sealed(), NEVER, NEVER, NEVER]),
     "too many to evict": (
         (Found({}, 1_001),),
         [TooManyToEvict(1_001), TooManyToEvict(1_001), None, NEVER, NEVER, TooManyToEvict(1_001), NEVER],

@@ -1,27 +1,63 @@
-"""A fresh schema is created, an older one is migrated: both roads end at the same tables."""
+"""A fresh schema is created, an older one is migrated: both roads end at the same tables and work alike."""
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
-from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
-from txmemory.backends.sqlite.dialect import creation
+import pytest
+
+import txmemory
+from tests.crash.operations import OPERATIONS, TOKEN, opened, prepare
+from tests.crash.snapshot import snapshot
+from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION, metadata
 from txmemory.backends.sqlite.migrating import migrate
 from txmemory.backends.sqlite.schema import version_of
 
 
-def schema_of(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
-    found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-    return sorted(found.fetchall())
+def connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
 
 
-def in_memory() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:", isolation_level=None)
+def schema_of(path: Path) -> list[tuple[str, ...]]:
+    """Every table and index as it was asked for, and those that the engine adds for keys."""
+    with closing(connected(path)) as connection:
+        found = connection.execute("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema")
+        return sorted(found.fetchall())
 
 
-def test_migrations_and_creation_make_the_same_schema() -> None:
-    with closing(in_memory()) as created, closing(in_memory()) as migrated:
-        for statement in creation():
-            created.execute(statement)
-        migrate(migrated)
-        assert schema_of(migrated) == schema_of(created)
-        assert version_of(migrated) == VERSION == KNOWN_VERSIONS[-1]
+@pytest.fixture
+def created(tmp_path: Path) -> Path:
+    """A file that was fresh when it was opened."""
+    path = tmp_path / "created.db"
+    txmemory.open(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture
+def migrated(tmp_path: Path) -> Path:
+    """A file that every migration was carried out on."""
+    path = tmp_path / "migrated.db"
+    with closing(connected(path)) as connection:
+        migrate(connection)
+    return path
+
+
+def test_migrations_and_creation_make_the_same_schema(created: Path, migrated: Path) -> None:
+    assert schema_of(migrated) == schema_of(created)
+    assert {name for kind, name, *_ in schema_of(created) if kind == "table"} >= set(metadata.tables)
+
+
+def test_migrations_and_creation_stamp_the_newest_version(created: Path, migrated: Path) -> None:
+    for path in (created, migrated):
+        with closing(connected(path)) as connection:
+            assert version_of(connection) == VERSION == KNOWN_VERSIONS[-1]
+
+
+def test_a_store_that_was_migrated_to_works_like_one_that_was_created(created: Path, migrated: Path) -> None:
+    for path in (created, migrated):
+        prepare(path)
+        for operation in OPERATIONS:
+            with opened(path) as store:
+                operation.run(store, TOKEN)
+    assert {event.kind for event in snapshot(created).events} == {"record", "change", "forget", "seal"}
+    assert snapshot(migrated) == snapshot(created)

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast
 
-from txmemory.backends.guarding import ProcessGuard
+from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow
 from txmemory.backends.steps import carry_out
 from txmemory.model.address import Address, Fence, Namespace, Presenter
-from txmemory.model.commit import Commit, Recorded, Reply
+from txmemory.model.commit import Commit, Reply
 from txmemory.model.event import Event
 from txmemory.model.filter import Condition
 from txmemory.model.item import Head, Revision, Stored
 from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
 from txmemory.rules import order
+from txmemory.rules.fencing import Standing, advanced
 from txmemory.rules.matches import matches
 from txmemory.rules.recording import outcome_of
 from txmemory.rules.visible import live_revision
@@ -29,8 +30,7 @@ _by_age = order.sort_key(order.EVICTION)
 
 
 class _Scope(NamedTuple):
-    fence: Fence
-    holder: str | None
+    standing: Standing
     row: ScopeRow
 
 
@@ -43,6 +43,8 @@ class State:
     heads: dict[tuple[str, Namespace], dict[str, Head]] = field(default_factory=dict)
     revisions: dict[tuple[str, Address], tuple[Revision, ...]] = field(default_factory=dict)
     events: dict[int, tuple[str, Event]] = field(default_factory=dict)
+    last_row: int = 0
+    """The last number that an event was given, whatever became of it."""
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def copy(self) -> "State":
@@ -53,6 +55,7 @@ class State:
             {namespace: dict(rows) for namespace, rows in self.heads.items()},
             dict(self.revisions),
             dict(self.events),
+            self.last_row,
         )
 
 
@@ -78,20 +81,16 @@ class _Tables:
     def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
         place = (tenant, presenter.scope)
         known = self._state.scopes.get(place)
-        if known is None:
-            scope = _Scope(presenter.fence, presenter.holder, ScopeRow(0, 0, sealed=False))
-        elif presenter.fence > known.fence:
-            scope = known._replace(fence=presenter.fence, holder=presenter.holder)
-        elif presenter.fence < known.fence or not _agree(known.holder, presenter.holder):
+        standing = advanced(known.standing if known else None, presenter)
+        if standing is None:
             return None
-        else:
-            scope = known._replace(holder=known.holder or presenter.holder)
+        scope = _Scope(standing, known.row if known else ScopeRow(0, 0, sealed=False))
         if scope != known:
             self._writes.append(lambda: self._state.scopes.__setitem__(place, scope))
         return scope.row
 
     def fence(self, tenant: str, scope: str) -> Fence:
-        return self._state.scopes[tenant, scope].fence
+        return self._state.scopes[tenant, scope].standing.fence
 
     def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
         ledger = self._state.ledger.get((tenant, scope), {})
@@ -136,9 +135,14 @@ class _Tables:
         self._writes.append(lambda: history.update(longer))
 
     def append_events(self, tenant: str, events: Sequence[Event]) -> None:
-        first = len(self._state.events) + 1
+        first = self._state.last_row + 1
         rows = {first + place: (tenant, event) for place, event in enumerate(events)}
-        self._writes.append(lambda: self._state.events.update(rows))
+
+        def write() -> None:
+            self._state.events.update(rows)
+            self._state.last_row = first + len(rows) - 1
+
+        self._writes.append(write)
 
     def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
         place = (tenant, scope)
@@ -166,67 +170,46 @@ class _Tables:
         return [head for head in self._heads(tenant, namespace).values() if head.live]
 
 
-def _agree(known: str | None, presented: str | None) -> bool:
-    return known is None or presented is None or known == presented
-
-
 def _kind(state: State, tenant: str, head: Head) -> str:
     item = state.revisions[tenant, head.address][-1].item
     return item.kind if item is not None else ""
 
 
 class InMemory:
-    """A backend over one state; callers of one state share its lock."""
+    """A backend over one state; callers of one state share its lock. A value has no lifetime: it is never closed."""
 
-    def __init__(self, state: State, clock: Clock) -> None:
+    def __init__(self, state: State, clock: Clock, lifetime: Lifetime | None) -> None:
         self.state = state
         self.changed = False
         self._clock = clock
-        self._open = ProcessGuard()
+        self._lifetime = lifetime
 
-    def fork(self) -> "InMemory":
-        """A backend over a copy of the state that has not changed yet."""
+    def copy(self) -> "InMemory":
+        """A value over a copy of the state that has not changed yet."""
         with self.state.lock:
-            return InMemory(self.state.copy(), self._clock)
+            return InMemory(self.state.copy(), self._clock, None)
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
         """Runs the guard under the lock."""
-        self._open.check()
+        if self._lifetime is not None:
+            self._lifetime.check()
         with self.state.lock:
-            known = self._replayed(commit)
-            if known is not None:
-                return known
             tables = _Tables(self.state, self._clock)
             reply = carry_out(tables, commit)
             self.changed = tables.flush() or self.changed
             return reply
 
-    def _replayed(self, commit: Commit) -> Reply | None:
-        """Step 0: a replay by the newest token is answered from the ledger, and nothing is written."""
-        presenter = commit.presenter
-        if presenter is None:
-            return None
-        scope = self.state.scopes.get((commit.tenant, presenter.scope))
-        if scope is None or scope.fence != presenter.fence or presenter.holder not in (None, scope.holder):
-            return None
-        ledger = self.state.ledger.get((commit.tenant, presenter.scope), {})
-        rows = [
-            ledger.get(entry.key or "") if entry.ledger in ("record", "look") else None
-            for entry in commit.entries
-        ]
-        if any(row is None for row in rows):
-            return None
-        return tuple(Recorded(row.outcome, row.fingerprint) for row in rows if row is not None)
-
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers under the lock."""
-        self._open.check()
+        if self._lifetime is not None:
+            self._lifetime.check()
         with self.state.lock:
             return cast(Page[Row], _answer(self.state, query, self._clock()))
 
     def close(self) -> None:
         """Refuses every later call; the state goes with its last handle."""
-        self._open.close()
+        if self._lifetime is not None:
+            self._lifetime.close()
 
 
 class AsyncInMemory:
@@ -252,8 +235,9 @@ def _answer(state: State, query: Query[Any], now: int) -> Page[Any]:
     match query:
         case Get(tenant=tenant, address=address):
             head = state.heads.get((tenant, address.namespace), {}).get(address.id)
-            found = head is not None and live_revision(head, now)
-            return Page((_stored(state, tenant, head),) if found else ())
+            if head is None or not live_revision(head, now):
+                return Page(())
+            return Page((_stored(state, tenant, head),))
         case Select(after=after, limit=limit):
             found = sorted(_selected(state, query, now), key=_by_recall, reverse=True)
             if after is not None:

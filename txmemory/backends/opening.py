@@ -1,19 +1,22 @@
 """From a URL to an open backend. Each technology is imported only when it is asked for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote
 
+from txmemory.backends.lifetime import Lifetime
 from txmemory.model.item import microseconds
 from txmemory.port import AsyncBackend, Backend
+
+CLOCK_MOST = microseconds(datetime(9998, 12, 31, tzinfo=UTC), "clock")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What `open` was told: a URL, the caller's clock or None for the database's, seconds to wait for others."""
 
-    url: str
+    url: str = field(repr=False)
     clock: Callable[[], datetime] | None = None
     deadline: float = 10.0
 
@@ -26,7 +29,18 @@ class Options:
     def given_clock(self) -> Callable[[], int] | None:
         """The caller's clock as integer microseconds; None leaves time to the database."""
         clock = self.clock
-        return None if clock is None else lambda: microseconds(clock(), "clock")
+        return None if clock is None else lambda: checked_clock(clock)
+
+
+def checked_clock(clock: Callable[[], object]) -> int:
+    """A clock's reading in microseconds, with room behind it: times of record may only grow."""
+    try:
+        now = microseconds(clock(), "clock")
+    except StopIteration:  # which no future can carry
+        raise RuntimeError("clock raised StopIteration") from None
+    if now > CLOCK_MOST:
+        raise ValueError("clock is beyond the year 9998")
+    return now
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +48,8 @@ class Location:
     """A URL taken apart. Its text appears in no error: it may hold a password."""
 
     scheme: str
-    rest: str
-    query: dict[str, str]
+    rest: str = field(repr=False)
+    query: dict[str, str] = field(repr=False)
 
     @property
     def path(self) -> str:
@@ -65,7 +79,7 @@ def open_backend(options: Options) -> Backend:
             from txmemory.backends.inmemory import InMemory, State
 
             _nothing_beside(place)
-            return InMemory(State(), options.microseconds_clock())
+            return InMemory(State(), options.microseconds_clock(), Lifetime())
         case "sqlite":
             from txmemory.backends.sqlite.opening import open_sqlite, place_of
 
@@ -88,7 +102,7 @@ async def open_backend_async(options: Options) -> AsyncBackend:
             from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
 
             _nothing_beside(place)
-            return AsyncInMemory(InMemory(State(), options.microseconds_clock()))
+            return AsyncInMemory(InMemory(State(), options.microseconds_clock(), Lifetime()))
         case "sqlite":
             from txmemory.backends.sqlite.opening import open_sqlite_async, place_of
 

@@ -25,9 +25,13 @@ class LedgerRow(NamedTuple):
     fingerprint: bytes
     outcome: Outcome
 
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return "<LedgerRow>"
+
 
 class HeadChange(NamedTuple):
-    """How the commit leaves a head; a removed item keeps the attributes of its last content."""
+    """How the commit leaves a head; `item` is the content that came with it, None where the commit brought none."""
 
     head: Head
     item: Item | None

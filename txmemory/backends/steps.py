@@ -13,10 +13,10 @@ from txmemory.model import limits
 from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.canonical import new_salt
 from txmemory.model.commit import (
-    Closed,
     Commit,
     Done,
     Entry,
+    Finished,
     Forgot,
     Found,
     Met,
@@ -45,7 +45,7 @@ def carry_out(tables: Tables, commit: Commit) -> Reply:
         if scope is None:
             return Overtaken(tables.fence(tenant, presenter.scope))
         if scope.sealed:
-            return tuple(Forgot(0) if entry.ledger == "seal" else Closed() for entry in commit.entries)
+            return tuple(Forgot(0) if entry.ledger == "seal" else Finished() for entry in commit.entries)
         recorded = tables.applied(tenant, presenter.scope, asked) if asked else {}
     met: list[Met | None] = []
     open_entries: list[tuple[int, Entry]] = []

@@ -30,7 +30,9 @@ class Filter:
 
     @classmethod
     def by_types(cls, memory_types: Iterable[AnyMemoryType | str]) -> "Filter":
-        """Memories of one of these types; of an empty set, none."""
+        """Memories of one of these types; of an empty set, none. At most 1,000."""
+        if isinstance(memory_types, str):
+            raise TypeError("memory_types must be a sequence of types")
         return cls(KindIn(frozenset(kind_of(memory_type_of(each)) for each in memory_types)))
 
 

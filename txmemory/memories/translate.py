@@ -7,14 +7,14 @@ from typing import cast
 
 from txmemory.memories.values import Bounds, Memory, memory_type_from
 from txmemory.model import limits
-from txmemory.model.address import Address, Namespace, checked_id
+from txmemory.model.address import Address, Namespace, Ref, checked_id
 from txmemory.model.canonical import checked_integer
 from txmemory.model.commit import Bound, Guard, Put
 from txmemory.model.event import Reason
 from txmemory.model.item import Item, Revision, Stored, moment
 
-Source = Memory | str | tuple[str, int]
-"""What a replacement ends: a memory as it was read, an id, or an id at a revision."""
+Source = Memory | Ref | str | tuple[str, int]
+"""What a replacement ends: a memory as it was read, a ref of an outcome, an id, or an id at a revision."""
 Expected = Mapping[str, int | None]
 """What a write expects at ids: a live revision, or None for nothing."""
 
@@ -75,13 +75,17 @@ def _source(namespace: Namespace, source: Source) -> Guard:
     match source:
         case Memory(id=id, revision=revision):
             return Guard(Address(namespace, id), revision)
+        case Ref(namespace=where, id=id, revision=revision):
+            if where != namespace:
+                raise ValueError("a ref to remove is of another namespace")
+            return Guard(Address(namespace, id), revision)
         case str():
             return Guard(Address(namespace, checked_id(source)))
         case (id, revision):
             checked = checked_integer(revision, "a revision to remove", 1, limits.INTEGER_MOST)
             return Guard(Address(namespace, checked_id(id)), checked)
         case _:
-            raise TypeError("remove takes memories, ids or (id, revision)")
+            raise TypeError("remove takes memories, refs, ids or (id, revision)")
 
 
 def bounds_of(namespace: Namespace, bounds: Bounds | None) -> tuple[Bound, ...]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from txmemory.model import limits
 from txmemory.model.address import checked_id
 from txmemory.model.canonical import checked_integer, checked_text, generated_id
-from txmemory.model.item import NOTHING, Item, microseconds, moment
+from txmemory.model.item import NO_ATTRIBUTES, Item, microseconds, moment
 
 CUSTOM = "custom:"
 
@@ -29,10 +29,11 @@ class MemoryType(StrEnum):
 class Custom:
     """A kind of memory of the caller's own. Its name keeps its case and never becomes a built-in type."""
 
-    name: str
+    name: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        checked_text(self.name, "memory_type", limits.TEXT_KEY_BYTES - len(CUSTOM))
+        name = checked_text(self.name, "memory_type", limits.TEXT_KEY_BYTES - len(CUSTOM))
+        object.__setattr__(self, "name", name)
 
 
 AnyMemoryType = MemoryType | Custom
@@ -66,7 +67,8 @@ class Memory:
 
     `content` is at most 1 MiB of UTF-8; `metadata` maps text to text, at most 64 KiB; `importance` is in 0 .. 1;
     `timestamp` is an aware datetime, kept to the microsecond in UTC, and None lets the store's clock fill it.
-    Without `id` a new one is made. A memory that was read carries the `revision` it was read at.
+    Without `id` a new one is made. A memory that was read carries the `revision` it was read at and the `timestamp`
+    that the store filled in; two memories are equal when all but the revision is.
 
     >>> Memory("Ada drinks green tea", memory_type="user_fact", metadata={"user_id": "ada"}).memory_type
     <MemoryType.USER_FACT: 'user_fact'>
@@ -74,12 +76,12 @@ class Memory:
 
     content: str
     memory_type: AnyMemoryType
-    metadata: Mapping[str, str]
+    metadata: Mapping[str, str] = field(hash=False)
     timestamp: datetime | None
     importance: float | None
     id: str
     revision: int | None = field(compare=False)
-    item: Item = field(repr=False, compare=False)
+    item: Item = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -92,19 +94,18 @@ class Memory:
         id: str | None = None,
         revision: int | None = None,
     ) -> None:
-        checked_text(content, "content", limits.TEXT_BYTES, empty=True)
         kind = memory_type_of(memory_type)
         item = Item(
             kind=kind_of(kind),
-            text=content,
-            attributes=NOTHING if metadata is None else _checked_metadata(metadata),
+            text=checked_text(content, "content", limits.TEXT_BYTES, empty=True),
+            attributes=NO_ATTRIBUTES if metadata is None else _checked_metadata(metadata),
             created_at=None if timestamp is None else microseconds(timestamp, "timestamp"),
             importance=importance,
         )
         if revision is not None:
             checked_integer(revision, "revision", 1, limits.INTEGER_MOST)
         put = object.__setattr__
-        put(self, "content", content)
+        put(self, "content", item.text)
         put(self, "memory_type", kind)
         put(self, "metadata", item.attributes)
         put(self, "timestamp", None if item.created_at is None else moment(item.created_at))
@@ -134,9 +135,9 @@ class Memory:
 def _checked_metadata(metadata: object) -> Mapping[str, str]:
     if not isinstance(metadata, Mapping):
         raise TypeError("metadata must be a mapping")
-    for value in metadata.values():
-        if not isinstance(value, str):
-            raise TypeError("a metadata value must be text")
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise TypeError("metadata must map text to text")
     return MappingProxyType(dict(metadata))
 
 
@@ -147,4 +148,5 @@ class Bounds:
     max_memories: int
 
     def __post_init__(self) -> None:
-        checked_integer(self.max_memories, "max_memories", 0, limits.BOUND_MOST)
+        most = checked_integer(self.max_memories, "max_memories", 0, limits.BOUND_MOST)
+        object.__setattr__(self, "max_memories", most)

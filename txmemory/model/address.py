@@ -1,7 +1,7 @@
 """Where things are: tenant, namespace, id; scope and key; the fence and who presents a token."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,16 +31,16 @@ def checked_id(id: object) -> str:
     return checked_text(id, "id", limits.TEXT_KEY_BYTES)
 
 
-@lru_cache(maxsize=4_096)
-def checked_namespace(namespace: Namespace) -> Namespace:
+def checked_namespace(namespace: tuple[object, ...]) -> Namespace:
     """A namespace: 1 to 16 non-empty texts, together at most 1,024 bytes in the form in which they are stored."""
     if not 1 <= len(namespace) <= limits.NAMESPACE_PARTS:
-        raise ValueError(f"namespace must have 1 to {limits.NAMESPACE_PARTS} parts")
-    for part in namespace:
-        checked_text(part, "a namespace part", limits.NAMESPACE_BYTES)
-    if len(namespace_text(namespace).encode()) > limits.NAMESPACE_BYTES:
+        raise ValueError(
+            f"namespace must have 1 to {limits.NAMESPACE_PARTS} parts, the face's own among them"
+        )
+    checked = tuple(checked_text(part, "a namespace part", limits.NAMESPACE_BYTES) for part in namespace)
+    if len(namespace_text(checked).encode()) > limits.NAMESPACE_BYTES:
         raise ValueError(f"namespace is longer than {limits.NAMESPACE_BYTES} bytes")
-    return namespace
+    return checked
 
 
 @lru_cache(maxsize=4_096)
@@ -99,17 +99,18 @@ class Fence(NamedTuple):
 class Presenter:
     """Who acts on a scope: a fencing token within a generation, and an optional name for its holder."""
 
-    scope: str
+    scope: str = field(repr=False)
     token: int
     generation: int = 0
-    holder: str | None = None
+    holder: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        checked_scope(self.scope)
-        checked_integer(self.token, "token", 0, limits.TOKEN_MOST)
-        checked_integer(self.generation, "generation", 0, limits.TOKEN_MOST)
+        put = object.__setattr__
+        put(self, "scope", checked_scope(self.scope))
+        put(self, "token", checked_integer(self.token, "token", 0, limits.TOKEN_MOST))
+        put(self, "generation", checked_integer(self.generation, "generation", 0, limits.TOKEN_MOST))
         if self.holder is not None:
-            checked_text(self.holder, "holder", limits.TEXT_KEY_BYTES)
+            put(self, "holder", checked_text(self.holder, "holder", limits.TEXT_KEY_BYTES))
 
     @property
     def fence(self) -> Fence:

@@ -20,6 +20,9 @@ class GeneratedId(str):
     __slots__ = ()
 
 
+_PLAIN = (str, GeneratedId)
+
+
 def generated_id() -> GeneratedId:
     """A new id: a UUID of version 7, so that ids made later sort later and an index grows at one end."""
     return GeneratedId(_uuid7_source()())
@@ -38,23 +41,30 @@ def _uuid7_source() -> Any:
 
 
 def checked_text(value: object, name: str, most: int, *, empty: bool = False) -> str:
-    """`value` when every backend stores it alike: text, no NUL, no lone surrogate, at most `most` bytes of UTF-8."""
+    """The text when every backend stores it alike: no NUL, no lone surrogate, at most `most` bytes of UTF-8.
+
+    Answers plain text, whatever a subclass (an enum's member, say) makes of itself: use the answer, not the argument.
+    """
     if not isinstance(value, str):
         raise TypeError(f"{name} must be text")
     if not value and not empty:
         raise ValueError(f"{name} is empty")
     if "\x00" in value:
         raise ValueError(f"{name} contains NUL")
-    if value.isascii():
-        size = len(value)
-    else:
-        try:
-            size = len(value.encode())
-        except UnicodeEncodeError:
-            raise ValueError(f"{name} contains a lone surrogate") from None
+    size = len(value) if value.isascii() else _size(value)
+    if size is None:
+        raise ValueError(f"{name} contains a lone surrogate")
     if size > most:
         raise ValueError(f"{name} is longer than {most} bytes")
-    return value
+    return value if type(value) in _PLAIN else str.__str__(value)
+
+
+def _size(text: str) -> int | None:
+    """Bytes of UTF-8; None for a text that has no such form. (The codec's own error would hold the text.)"""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return None
 
 
 def checked_integer(value: object, name: str, least: int, most: int) -> int:

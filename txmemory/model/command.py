@@ -23,7 +23,7 @@ class Write:
     """
 
     kind: Literal["write", "replace"]
-    key: str
+    key: str = field(repr=False)
     puts: tuple[Put, ...]
     expect: tuple[Guard, ...] = ()
     sources: tuple[Guard, ...] = ()
@@ -33,7 +33,7 @@ class Write:
     fingerprint: bytes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        checked_key(self.key)
+        object.__setattr__(self, "key", checked_key(self.key))
         if self.on_mismatch not in ("return", "refuse"):
             raise ValueError('on_mismatch must be "return" or "refuse"')
         if len(self.puts) > 1:
@@ -95,20 +95,20 @@ class WriteMany:
 class Applied:
     """Ask whether a key is applied."""
 
-    key: str
+    key: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        checked_key(self.key)
+        object.__setattr__(self, "key", checked_key(self.key))
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetApplied:
     """Take an applied key away, so that it can be applied again."""
 
-    key: str
+    key: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        checked_key(self.key)
+        object.__setattr__(self, "key", checked_key(self.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Delete:
 class Clear:
     """End every item of a namespace without a key."""
 
-    namespace: Namespace
+    namespace: Namespace = field(repr=False)
 
 
 def last_occurrences(puts: tuple[Put, ...]) -> tuple[Put, ...]:

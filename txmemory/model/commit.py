@@ -45,6 +45,10 @@ class RemoveWhere(NamedTuple):
     condition: Condition
     reason: Reason
 
+    def __repr__(self) -> str:
+        """Nothing of the caller's: a namespace may be a person's."""
+        return f"<RemoveWhere {self.reason}>"
+
 
 Change = Put | Remove | RemoveWhere
 Ledger = Literal["record", "look", "forget", "seal"]
@@ -55,6 +59,10 @@ class Bound(NamedTuple):
 
     namespace: Namespace
     most: int
+
+    def __repr__(self) -> str:
+        """The number alone."""
+        return f"<Bound {self.most}>"
 
 
 class Entry(NamedTuple):
@@ -71,6 +79,10 @@ class Entry(NamedTuple):
     guards: tuple[Guard, ...] = ()
     sources: tuple[Guard, ...] = ()
     changes: tuple[Change, ...] = ()
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's: a key may be a person's."""
+        return f"<Entry {self.ledger}>"
 
 
 class Commit(NamedTuple):
@@ -114,8 +126,10 @@ class Forgot:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """The scope is sealed: nothing was done."""
+class Finished:
+    """The scope is sealed: nothing was done. `lost`: an earlier attempt of the call may have landed before that."""
+
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,5 +140,5 @@ class Overtaken:
     lost: bool = False
 
 
-Met = Done | Recorded | Found | Forgot | Closed
+Met = Done | Recorded | Found | Forgot | Finished
 Reply = Overtaken | tuple[Met, ...]

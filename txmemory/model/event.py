@@ -21,6 +21,10 @@ class Effect(NamedTuple):
     reason: Reason
     commitment: bytes | None
 
+    def __repr__(self) -> str:
+        """Nothing of the caller's: a namespace or an id may be a person's."""
+        return f"<Effect {self.reason} revision={self.revision}>"
+
 
 class Event(NamedTuple):
     """One entry of the log. `scope` and `seq` are None for calls without a key."""
@@ -35,3 +39,7 @@ class Event(NamedTuple):
     status: Status | None
     effects: tuple[Effect, ...]
     at: int
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's: a scope or a key may be a person's."""
+        return f"<Event {self.kind} seq={self.seq}>"

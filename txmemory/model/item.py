@@ -19,7 +19,7 @@ from txmemory.model.canonical import (
 )
 
 Scalar = str | int | float | bool
-NOTHING: Mapping[str, Scalar] = MappingProxyType({})
+NO_ATTRIBUTES: Mapping[str, Scalar] = MappingProxyType({})
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -52,10 +52,10 @@ class Item:
     was built, times are integer microseconds UTC. A `created_at` of None is filled by the store's clock.
     """
 
-    kind: str
-    text: str = ""
-    data: str = "null"
-    attributes: Mapping[str, Scalar] = field(default_factory=lambda: NOTHING)
+    kind: str = field(repr=False)
+    text: str = field(default="", repr=False)
+    data: str = field(default="null", repr=False)
+    attributes: Mapping[str, Scalar] = field(default_factory=lambda: NO_ATTRIBUTES, repr=False)
     created_at: int | None = None
     expires_at: int | None = None
     importance: float | None = None
@@ -63,9 +63,9 @@ class Item:
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES)
-        checked_text(self.text, "text", limits.TEXT_BYTES, empty=True)
-        if self.attributes is not NOTHING:
+        object.__setattr__(self, "kind", checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES))
+        object.__setattr__(self, "text", checked_text(self.text, "text", limits.TEXT_BYTES, empty=True))
+        if self.attributes is not NO_ATTRIBUTES:
             object.__setattr__(self, "attributes", checked_attributes(self.attributes))
             text = canonical_json(dict(self.attributes))
             if len(text.encode()) > limits.ATTRIBUTES_BYTES:
@@ -101,21 +101,25 @@ def checked_attributes(attributes: object) -> Mapping[str, Scalar]:
         raise TypeError("attributes must be a mapping")
     copy: dict[str, Scalar] = {}
     for key, value in attributes.items():
-        checked_text(key, "an attribute's name", limits.ATTRIBUTES_BYTES, empty=True)
-        match value:
-            case bool():
-                pass
-            case str():
-                checked_text(value, "an attribute", limits.ATTRIBUTES_BYTES, empty=True)
-            case int():
-                checked_integer(value, "an attribute", -limits.INTEGER_MOST - 1, limits.INTEGER_MOST)
-            case float():
-                if not math.isfinite(value):
-                    raise ValueError("an attribute is not finite")
-            case _:
-                raise TypeError("an attribute must be text, a number or a boolean")
-        copy[key] = value
+        name = checked_text(key, "an attribute's name", limits.ATTRIBUTES_BYTES, empty=True)
+        copy[name] = _scalar(value)
     return MappingProxyType(copy)
+
+
+def _scalar(value: object) -> Scalar:
+    match value:
+        case bool():
+            return value
+        case str():
+            return checked_text(value, "an attribute", limits.ATTRIBUTES_BYTES, empty=True)
+        case int():
+            return checked_integer(value, "an attribute", -limits.INTEGER_MOST - 1, limits.INTEGER_MOST)
+        case float():
+            if not math.isfinite(value):
+                raise ValueError("an attribute is not finite")
+            return float(value)
+        case _:
+            raise TypeError("an attribute must be text, a number or a boolean")
 
 
 def checked_importance(importance: object) -> float:
@@ -124,7 +128,7 @@ def checked_importance(importance: object) -> float:
         raise TypeError("importance must be a number")
     if not 0 <= importance <= 1:
         raise ValueError("importance is outside 0 .. 1")
-    return float(importance)
+    return float(importance) + 0.0  # a negative zero would not come back from every database
 
 
 def commitment(salt: bytes, item: Item, created_at: int) -> bytes:

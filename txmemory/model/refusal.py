@@ -1,6 +1,6 @@
 """Why nothing was done: every refusal, in order of precedence. Read each as "refused because it is ..."."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from txmemory.model.address import Fence
@@ -11,6 +11,11 @@ class Refusal:
     """What all refusals share: whether the same call with the same key may succeed later."""
 
     retryable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class FenceRequired(Refusal):
+    """A call without a writer, on a store that was opened with `require_fence=True`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +37,29 @@ class KeyReused(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Sealed(Refusal):
-    """The scope is finished and its keys are gone: a late replay is refused, never executed again."""
+    """The scope is finished and its keys are gone: a late replay is refused, never executed again.
+
+    `outcome_unknown`: an earlier attempt of this call was sent and its answer lost; it may have landed.
+    """
+
+    outcome_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyExists(Refusal):
-    """The caller expected that nothing is there; `actual` is the live revision."""
+    """The caller expected that nothing is at `id`; `actual` is the live revision."""
 
     actual: int
+    id: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class StaleRevision(Refusal):
-    """The caller expected revision `expected`; `actual` is the live one, 0 when it is gone."""
+    """The caller expected revision `expected` at `id`; `actual` is the live one, 0 when it is gone."""
 
     expected: int
     actual: int
+    id: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +67,6 @@ class TooManyToEvict(Refusal):
     """The bounds ask for at least `excess` evictions, more than one commit makes."""
 
     excess: int
-
-
-@dataclass(frozen=True, slots=True)
-class FenceRequired(Refusal):
-    """A call without a writer, on a store that was opened with `require_fence=True`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class Contended(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class OutcomeUnknown(Refusal):
-    """The answer to a commit without a key was lost: it was made or it was not. The caller decides."""
+    """The answer to a commit was lost: it was made or it was not, and no key can tell. The caller decides."""
 
 
 @dataclass(frozen=True, slots=True)

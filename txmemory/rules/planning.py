@@ -33,7 +33,7 @@ def _entry(command: Write) -> Entry:
 def _plain(put: Put) -> Put:
     """The put with its id as mere text: that we made the id matters to the fingerprint alone."""
     (namespace, id), item = put
-    return Put(Address(namespace, str(id)), item)
+    return Put(Address(namespace, str.__str__(id)), item)
 
 
 def applied(command: Applied, tenant: str, presenter: Presenter) -> Commit:

@@ -7,7 +7,7 @@ from returns.result import Failure, Result, Success
 from txmemory.model.address import Presenter
 from txmemory.model.canonical import opens
 from txmemory.model.command import Write
-from txmemory.model.commit import Closed, Done, Forgot, Found, Met, Overtaken, Recorded, Reply
+from txmemory.model.commit import Done, Finished, Forgot, Found, Met, Overtaken, Recorded, Reply
 from txmemory.model.outcome import Outcome, Receipt
 from txmemory.model.refusal import (
     AlreadyExists,
@@ -79,8 +79,8 @@ def applied(presenter: Presenter, reply: Reply | Accident) -> Result[Outcome | N
             return Success(outcome)
         case (Found(),):
             return Success(None)
-        case (Closed(),):
-            return Failure(Sealed())
+        case (Finished(lost=lost),):
+            return Failure(Sealed(outcome_unknown=lost))
         case _:
             raise Unexpected("a look meets a record, nothing, or a sealed scope")
 
@@ -94,8 +94,8 @@ def forget_applied(presenter: Presenter, reply: Reply | Accident) -> Result[bool
             return Failure(reply)
         case (Forgot(keys=keys),):
             return Success(keys > 0)
-        case (Closed(),):
-            return Failure(Sealed())
+        case (Finished(lost=lost),):
+            return Failure(Sealed(outcome_unknown=lost))
         case _:
             raise Unexpected("a forget takes keys away, or meets a sealed scope")
 
@@ -157,8 +157,8 @@ def _entry(command: Write, met: Met) -> Result[Receipt, EntryRefusal]:
             if diverged and command.on_mismatch == "refuse":
                 return Failure(KeyReused())
             return Success(Receipt(outcome, replayed=True, diverged=diverged))
-        case Closed():
-            return Failure(Sealed())
+        case Finished(lost=lost):
+            return Failure(Sealed(outcome_unknown=lost))
         case Found(excess=0):
             return Failure(_unmet(command, met))
         case Found(excess=excess):
@@ -175,6 +175,6 @@ def _unmet(command: Write, found: Found) -> AlreadyExists | StaleRevision:
         if guard.accepts(actual):
             continue
         if guard.revision == 0:
-            return AlreadyExists(actual)
-        return StaleRevision(guard.revision or 0, actual)
+            return AlreadyExists(actual, guard.address.id)
+        return StaleRevision(guard.revision or 0, actual, guard.address.id)
     raise Unexpected("a guard failed that holds")

@@ -1,8 +1,8 @@
 """What every handle of one open store shares, and what a handle adds to a call before it becomes a command."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Generic, Literal, TypeVar
 
 from txmemory.drive import Patience
 from txmemory.memories.translate import Expected, Source, bounds_of, guards_of, puts_of, sources_of
@@ -22,8 +22,8 @@ class Handle(Generic[AnyBackend]):
     backend: AnyBackend
     patience: Patience
     require_fence: bool
-    tenant: str = "default"
-    namespace: Namespace = MEMORIES
+    tenant: str = field(default="default", repr=False)
+    namespace: Namespace = field(default=MEMORIES, repr=False)
     bounds: Bounds | None = None
 
     def of_tenant(self, name: str) -> "Handle[AnyBackend]":
@@ -32,7 +32,7 @@ class Handle(Generic[AnyBackend]):
 
     def within(self, parts: tuple[str, ...], bounds: Bounds | None) -> "Handle[AnyBackend]":
         """The same in a namespace below this one."""
-        bounds_of(self.namespace, bounds)
+        bounds_of(self.namespace, bounds)  # checked before it is needed
         return replace(
             self, namespace=checked_namespace((*self.namespace, *parts)), bounds=bounds or self.bounds
         )
@@ -46,15 +46,7 @@ class Handle(Generic[AnyBackend]):
         on_mismatch: OnMismatch,
     ) -> wanted.Write:
         """A keyed write as a command, detached and checked."""
-        return wanted.Write(
-            kind="write",
-            key=key,
-            puts=puts_of(self.namespace, add),
-            expect=guards_of(self.namespace, expect),
-            bounds=bounds_of(self.namespace, bounds or self.bounds),
-            given_bounds=bounds is not None,
-            on_mismatch=on_mismatch,
-        )
+        return self._write("write", key, add, (), expect, bounds, on_mismatch)
 
     def replace(
         self,
@@ -66,8 +58,41 @@ class Handle(Generic[AnyBackend]):
         on_mismatch: OnMismatch,
     ) -> wanted.Write:
         """A keyed replacement as a command."""
-        return replace(
-            self.write(key, add, expect, bounds, on_mismatch),
-            kind="replace",
+        return self._write("replace", key, add, remove, expect, bounds, on_mismatch)
+
+    def write_many(
+        self,
+        writes: Iterable[tuple[str, Iterable[Memory]]],
+        bounds: Bounds | None,
+        on_mismatch: OnMismatch,
+    ) -> wanted.WriteMany:
+        """Several keyed writes as one command."""
+        each: list[wanted.Write] = []
+        for pair in writes:
+            match pair:
+                case (key, add):
+                    each.append(self.write(key, add, None, bounds, on_mismatch))
+                case _:
+                    raise TypeError("write_many takes (key, memories) pairs")
+        return wanted.WriteMany(tuple(each))
+
+    def _write(
+        self,
+        kind: Literal["write", "replace"],
+        key: str,
+        add: Iterable[Memory],
+        remove: Iterable[Source],
+        expect: Expected | None,
+        bounds: Bounds | None,
+        on_mismatch: OnMismatch,
+    ) -> wanted.Write:
+        return wanted.Write(
+            kind=kind,
+            key=key,
+            puts=puts_of(self.namespace, add),
+            expect=guards_of(self.namespace, expect),
             sources=sources_of(self.namespace, remove),
+            bounds=bounds_of(self.namespace, bounds or self.bounds),
+            given_bounds=bounds is not None,
+            on_mismatch=on_mismatch,
         )

@@ -65,6 +65,8 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
 
 
 def _patience(deadline: float) -> Patience:
+    if not isinstance(deadline, int | float) or isinstance(deadline, bool):  # type: ignore[redundant-expr]  # untyped callers
+        raise TypeError("deadline must be a number of seconds")
     if not math.isfinite(deadline) or deadline <= 0:
         raise ValueError("deadline must be a positive number of seconds")
     return Patience(deadline=float(deadline))

@@ -26,10 +26,19 @@ from txmemory.memories.values import Bounds, Memory
 from txmemory.model import command as wanted
 from txmemory.model import limits
 from txmemory.model.address import Address, Presenter, checked_id, checked_scope
-from txmemory.model.canonical import checked_integer
+from txmemory.model.canonical import checked_integer, checked_text
 from txmemory.model.command import OnMismatch
 from txmemory.model.outcome import Outcome, Receipt
-from txmemory.rules.settling import AppliedRefusal, ForgetRefusal, PlainRefusal, StoreRefusal, WriteRefusal
+from txmemory.rules.settling import (
+    AppliedRefusal,
+    EntryRefusal,
+    ForgetRefusal,
+    ManyRefusal,
+    PlainRefusal,
+    SealRefusal,
+    StoreRefusal,
+    WriteRefusal,
+)
 from txmemory.store.core import Handle
 
 _ALL = Filter.all()
@@ -54,7 +63,7 @@ class InMemoryStore:
     @classmethod
     def empty(cls, *, clock: Callable[[], datetime] | None = None) -> "InMemoryStore":
         """A store that holds nothing."""
-        backend = InMemory(State(), Options("memory://", clock).microseconds_clock())
+        backend = InMemory(State(), Options("memory://", clock).microseconds_clock(), None)
         return cls(Handle(backend, Patience(), require_fence=False))
 
     def __repr__(self) -> str:
@@ -78,10 +87,14 @@ class InMemoryStore:
         expect: Expected | None = None,
         bounds: Bounds | None = None,
         on_mismatch: OnMismatch = "return",
+        holder: str | None = None,
+        generation: int = 0,
     ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
         """Stores `add` exactly once under the key. See `Writer.write`."""
         command = self.handle.write(key, add, expect, bounds, on_mismatch)
-        return self._next(writing.write(command, self.handle.tenant, Presenter(scope, token)))
+        return self._next(
+            writing.write(command, self.handle.tenant, Presenter(scope, token, generation, holder))
+        )
 
     def replace(
         self,
@@ -94,23 +107,50 @@ class InMemoryStore:
         expect: Expected | None = None,
         bounds: Bounds | None = None,
         on_mismatch: OnMismatch = "return",
+        holder: str | None = None,
+        generation: int = 0,
     ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
         """Stores `add` and ends all of `remove` once, or does nothing for ever. See `Writer.replace`."""
         command = self.handle.replace(key, add, remove, expect, bounds, on_mismatch)
-        return self._next(writing.write(command, self.handle.tenant, Presenter(scope, token)))
+        return self._next(
+            writing.write(command, self.handle.tenant, Presenter(scope, token, generation, holder))
+        )
+
+    def write_many(
+        self,
+        scope: str,
+        token: int,
+        writes: Iterable[tuple[str, Iterable[Memory]]],
+        *,
+        bounds: Bounds | None = None,
+        on_mismatch: OnMismatch = "return",
+        holder: str | None = None,
+        generation: int = 0,
+    ) -> tuple["InMemoryStore", Result[tuple[Result[Receipt, EntryRefusal], ...], ManyRefusal]]:
+        """Several writes at once, each under its own key. See `Writer.write_many`."""
+        command = self.handle.write_many(writes, bounds, on_mismatch)
+        presenter = Presenter(scope, token, generation, holder)
+        return self._next(writing.write_many(command, self.handle.tenant, presenter))
 
     def applied(
-        self, scope: str, token: int, key: str
+        self, scope: str, token: int, key: str, *, holder: str | None = None, generation: int = 0
     ) -> tuple["InMemoryStore", Result[Outcome | None, AppliedRefusal]]:
         """The outcome recorded for the key; with a newer token the next store fences older ones."""
-        return self._next(writing.applied(wanted.Applied(key), self.handle.tenant, Presenter(scope, token)))
+        presenter = Presenter(scope, token, generation, holder)
+        return self._next(writing.applied(wanted.Applied(key), self.handle.tenant, presenter))
 
     def forget_applied(
-        self, scope: str, token: int, key: str
+        self, scope: str, token: int, key: str, *, holder: str | None = None, generation: int = 0
     ) -> tuple["InMemoryStore", Result[bool, ForgetRefusal]]:
         """Takes the key away and answers whether it was there."""
-        command = wanted.ForgetApplied(key)
-        return self._next(writing.forget_applied(command, self.handle.tenant, Presenter(scope, token)))
+        presenter = Presenter(scope, token, generation, holder)
+        return self._next(writing.forget_applied(wanted.ForgetApplied(key), self.handle.tenant, presenter))
+
+    def seal(
+        self, scope: str, token: int, *, holder: str | None = None, generation: int = 0
+    ) -> tuple["InMemoryStore", Result[int, SealRefusal]]:
+        """Finishes the scope and answers how many keys it frees."""
+        return self._next(writing.seal(self.handle.tenant, Presenter(scope, token, generation, holder)))
 
     def store(
         self, memory: Memory, *, bounds: Bounds | None = None
@@ -156,6 +196,12 @@ class InMemoryStore:
         flow = reading.history(self.handle.tenant, Address(self.handle.namespace, checked_id(id)))
         return self._read(flow).map(lambda found: [history_entry_from(each) for each in found])
 
+    def keys(self, scope: str, *, after: str = "", limit: int = 1_000) -> Result[list[str], ReadRefusal]:
+        """Applied keys of a scope by code point, behind `after`."""
+        checked_text(after, "after", limits.TEXT_KEY_BYTES, empty=True)
+        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
+        return self._read(reading.keys(self.handle.tenant, checked_scope(scope), after, limit))
+
     def applied_count(self, scope: str | None = None) -> Result[int, ReadRefusal]:
         """How many applied keys the scope, or the tenant, holds."""
         return self._read(
@@ -166,7 +212,7 @@ class InMemoryStore:
         return run(flow, self.handle.backend, self.handle.patience)
 
     def _next(self, flow: Flow[Answer]) -> tuple["InMemoryStore", Answer]:
-        backend = self.handle.backend.fork()
+        backend = self.handle.backend.copy()
         answer = run(flow, backend, self.handle.patience)
         if not backend.changed:
             return self, answer

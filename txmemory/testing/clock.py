@@ -7,10 +7,11 @@ START = datetime(2031, 5, 17, 12, tzinfo=UTC)
 
 
 class FakeClock:
-    """Answers the time it was set to; pass it as `clock=`. Safe to share between threads."""
+    """Answers the time it was set to, or raises what it was told to; pass it as `clock=`. Safe to share."""
 
     def __init__(self, now: datetime = START) -> None:
         self._now = now
+        self._error: BaseException | None = None
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -19,6 +20,8 @@ class FakeClock:
     def __call__(self) -> datetime:
         """The time it was set to."""
         with self._lock:
+            if self._error is not None:
+                raise self._error
             return self._now
 
     def advance(self, by: timedelta) -> None:
@@ -30,6 +33,11 @@ class FakeClock:
         """Sets the clock."""
         with self._lock:
             self._now = now
+
+    def fail(self, error: BaseException | None) -> None:
+        """From now on raises this; with None it works again."""
+        with self._lock:
+            self._error = error
 
     def behind(self, by: timedelta) -> "FakeClock":
         """Another clock, showing an earlier time now and independent from then on."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeVar
 
 from txmemory.backends.primitives import Tables
-from txmemory.backends.sqlite.guard import SqliteTables
+from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.backends.sqlite.writer import Waiting, Writer
 
 Answer = TypeVar("Answer")
@@ -128,6 +128,7 @@ class _Held:
         self._waiting = waiting
         self._complete = complete
         self.commit = waiting.commit
+        self.ends = waiting.ends
         self.answer = waiting.answer
         self.fail = waiting.fail
 

@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 
 from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
+from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.opening import Options, migrate
 from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
 from txmemory.backends.sqlite.connecting import Place
@@ -18,6 +19,8 @@ from txmemory.backends.sqlite.opening import open_sqlite
 from txmemory.port import AsyncBackend, Backend
 
 Clock = Callable[[], datetime]
+LOSE_NEWEST_EVENT = 'DELETE FROM txm_event WHERE "row" = (SELECT max("row") FROM txm_event)'
+"""What takes the newest row of the log away, as nothing here ever does."""
 
 
 def memory_backend_async(state: State, clock: Clock) -> AsyncBackend:
@@ -31,7 +34,7 @@ def memory_backend(state: State, clock: Clock) -> Backend:
 
 
 def _inmemory(state: State, clock: Clock) -> InMemory:
-    return InMemory(state, Options("memory://", clock).microseconds_clock())
+    return InMemory(state, Options("memory://", clock).microseconds_clock(), Lifetime())
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,11 @@ class SqliteInMemory:
         """Over every row of every table, between two transactions."""
         with self.backend.writer.between:
             return digest_of_tables(self._connection)
+
+    def lose_newest_event(self) -> None:
+        """Takes the newest row of the log away, between two transactions."""
+        with self.backend.writer.between:
+            self._connection.execute(LOSE_NEWEST_EVENT)
 
 
 def sqlite_backend_async(backend: Sqlite) -> AsyncBackend:

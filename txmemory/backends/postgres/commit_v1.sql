@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION @schema@.commit_v1(
     p_tenant text, p_lock_timeout text, p_clock bigint,
     p_scope text, p_generation bigint, p_token bigint, p_holder text,
     p_keys text[], p_ledgers text[], p_fingerprints bytea[],
-    p_namespaces text[], p_ids text[], p_owners int[], p_puts boolean[],
+    p_namespaces text[], p_ids text[],
     p_guard_entries int[], p_guard_places int[], p_guard_revisions bigint[], p_guard_sources boolean[],
     p_change_entries int[], p_change_places int[], p_change_reasons text[],
     p_kinds text[], p_texts text[], p_datas text[], p_attributes text[], p_createds bigint[], p_expireses bigint[],
@@ -25,6 +25,8 @@ DECLARE
     v_entry int; v_place int; v_change int; v_guard int; v_bound int; v_part int;
     v_status text[] := array_fill(NULL::text, ARRAY[v_entries]);
     -- the heads, by place, and how the commit leaves them
+    h_open boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);  -- named by an entry that is not yet answered
+    h_put boolean[] := h_open;
     h_namespace text[] := p_namespaces; h_id text[] := p_ids;
     h_live boolean[]; h_visible boolean[]; h_revision bigint[]; h_created bigint[]; h_updated bigint[];
     h_expires bigint[]; h_added_at bigint[]; h_added_ordinal int[];
@@ -137,8 +139,21 @@ BEGIN
     END LOOP;
 
     -- 5: placeholders for new heads in order, then all named heads in order
+    FOR v_guard IN 1 .. cardinality(p_guard_places) LOOP
+        IF v_status[p_guard_entries[v_guard]] IS NULL THEN
+            h_open[p_guard_places[v_guard]] := true;
+        END IF;
+    END LOOP;
+    FOR v_change IN 1 .. cardinality(p_change_places) LOOP
+        IF v_status[p_change_entries[v_change]] IS NULL THEN
+            h_open[p_change_places[v_change]] := true;
+            IF p_change_reasons[v_change] = 'stored' THEN
+                h_put[p_change_places[v_change]] := true;
+            END IF;
+        END IF;
+    END LOOP;
     FOR v_place IN 1 .. v_named LOOP
-        IF p_puts[v_place] AND v_status[p_owners[v_place]] IS NULL THEN
+        IF h_put[v_place] THEN
             INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
                                        added_at, added_ordinal)
             VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 0, 0, '', '{}', 0, 0, 0, 0)
@@ -148,7 +163,7 @@ BEGIN
     FOR v_place IN 1 .. v_named LOOP
         h_live[v_place] := false;
         h_revision[v_place] := 0;
-        CONTINUE WHEN v_status[p_owners[v_place]] IS NOT NULL;
+        CONTINUE WHEN NOT h_open[v_place];
         SELECT i.* INTO v_head FROM @schema@.item i
          WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place] FOR UPDATE;
         CONTINUE WHEN NOT FOUND;
@@ -443,7 +458,7 @@ BEGIN
          WHERE s.tenant = p_tenant AND s.scope = p_scope;
     END IF;
     FOR v_place IN 1 .. cardinality(p_ids) LOOP
-        IF p_puts[v_place] AND h_changed[v_place] IS NOT TRUE THEN
+        IF h_put[v_place] AND h_changed[v_place] IS NOT TRUE THEN
             DELETE FROM @schema@.item i
              WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place]
                AND i.revision = 0;

@@ -13,7 +13,7 @@ from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, database_clock
 from txmemory.backends.sql.tables import Tables, tables
 
-_dialect = postgresql.dialect(paramstyle="pyformat")
+_dialect = postgresql.dialect(paramstyle="pyformat")  # type: ignore[no-untyped-call]  # untyped there
 
 
 def compiled(element: ClauseElement | ExecutableDDLElement) -> str:

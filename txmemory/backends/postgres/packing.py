@@ -8,10 +8,10 @@ from txmemory.model import limits
 from txmemory.model.address import Address, Fence, namespace_text
 from txmemory.model.canonical import new_salt
 from txmemory.model.commit import (
-    Closed,
     Commit,
     Done,
     Entry,
+    Finished,
     Forgot,
     Found,
     Met,
@@ -28,7 +28,7 @@ TYPES = (
     *("text", "text", "int8"),
     *("text", "int8", "int8", "text"),
     *("text[]", "text[]", "bytea[]"),
-    *("text[]", "text[]", "int4[]", "bool[]"),
+    *("text[]", "text[]"),
     *("int4[]", "int4[]", "int8[]", "bool[]"),
     *("int4[]", "int4[]", "text[]"),
     *("text[]", "text[]", "text[]", "text[]", "int8[]", "int8[]", "float8[]", "bytea[]", "bytea[]"),
@@ -53,7 +53,8 @@ def arguments(commit: Commit, lock_timeout: float, clock: int | None) -> tuple[o
         array(entry.key for entry in commit.entries),
         array(_ledger(entry) for entry in commit.entries),
         array(entry.fingerprint for entry in commit.entries),
-        *_addresses(places, commit.entries),
+        array(namespace_text(address.namespace) for address in places),
+        array(address.id for address in places),
         *_guards(places, commit.entries),
         *_changes(places, commit.entries),
         *_sweep(commit.entries),
@@ -76,24 +77,6 @@ def _places(entries: Sequence[Entry]) -> dict[Address, int]:
         )
     ordered = sorted(named, key=lambda address: address.order)
     return {address: place for place, address in enumerate(ordered, start=1)}
-
-
-def _addresses(places: dict[Address, int], entries: Sequence[Entry]) -> tuple[object, ...]:
-    owners = [0] * len(places)
-    puts = [False] * len(places)
-    for number, entry in enumerate(entries, start=1):
-        for guard in (*entry.guards, *entry.sources):
-            owners[places[guard.address] - 1] = number
-        for change in entry.changes:
-            if not isinstance(change, RemoveWhere):
-                owners[places[change.address] - 1] = number
-                puts[places[change.address] - 1] |= isinstance(change, Put)
-    return (
-        array(namespace_text(address.namespace) for address in places),
-        array(address.id for address in places),
-        array(owners),
-        array(puts),
-    )
 
 
 def _guards(places: dict[Address, int], entries: Sequence[Entry]) -> tuple[object, ...]:
@@ -196,5 +179,5 @@ def reply_from(row: Sequence[Any], commit: Commit) -> Reply:
             case "forgot":
                 reply.append(Forgot(forgotten[place]))
             case _:
-                reply.append(Closed())
+                reply.append(Finished())
     return tuple(reply)

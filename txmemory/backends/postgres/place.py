@@ -8,6 +8,7 @@ from txmemory.model.canonical import checked_text
 
 OPTIONS = ("pool_size", "prepare", "schema")
 SCHEMA_BYTES = 63
+POOL_MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def place_of(path: str, options: Mapping[str, str]) -> Place:
     if prepare not in ("on", "off"):
         raise ValueError("prepare must be on or off")
     size = options.get("pool_size", "10")
-    if not size.isdecimal() or not 1 <= int(size) <= 1_000:
+    if not size.isdecimal() or not 1 <= int(size) <= POOL_MOST:
         raise ValueError("pool_size must be a number in 1 .. 1000")
     schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
     rest = urlencode({name: value for name, value in options.items() if name not in OPTIONS})

@@ -243,7 +243,7 @@ class GuardStatements(Generic[Statement]):
         """Writes the scope's place in its order."""
         scope = self._tables.scope
         this = scope.c.tenant == bindparam("in_tenant"), scope.c.scope == bindparam("in_scope")
-        moved = {name: bindparam(name) for name in ("seq", "last_at", "sealed")}
+        moved: dict[str, Any] = {name: bindparam(name) for name in ("seq", "last_at", "sealed")}
         return self._compile(update(scope).where(*this).values(moved))
 
     @cached_property

@@ -1,6 +1,6 @@
 """Every query as one statement, the values that it binds, and how its rows make a page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Generic
@@ -30,7 +30,7 @@ class Asked(Generic[Statement]):
     """A statement to run, and what its rows say."""
 
     statement: Statement
-    values: dict[str, object]
+    values: Mapping[str, object]
     page: Callable[[Rows], Page[Any]]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from txmemory.model.address import Address, Namespace, namespace_from, namespace_text
 from txmemory.model.canonical import quoted
 from txmemory.model.event import VERSION, Effect, Event
-from txmemory.model.item import NOTHING, Head, Item, Revision, Stored
+from txmemory.model.item import NO_ATTRIBUTES, Head, Item, Revision, Stored
 from txmemory.model.outcome import Outcome
 from txmemory.rules.recording import outcome_of
 
@@ -128,11 +128,11 @@ def head_row(tenant: str, head: Head, item: Item) -> Values:
         int(head.live),
         head.revision,
         item.kind,
-        item.attributes_text,
+        item.attributes_text if head.live else "{}",
         head.created_at,
         head.updated_at,
         head.expires_at,
-        item.importance,
+        item.importance if head.live else None,
         *head.added,
     )
 
@@ -171,7 +171,7 @@ def _item(content: Row) -> Item:
 
 
 def _attributes(text: str) -> Mapping[str, Any]:
-    return NOTHING if text == "{}" else MappingProxyType(json.loads(text))
+    return NO_ATTRIBUTES if text == "{}" else MappingProxyType(json.loads(text))
 
 
 def stored_from(namespace: Namespace, row: Row) -> Stored:

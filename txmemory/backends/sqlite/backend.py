@@ -3,12 +3,13 @@
 import asyncio
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from txmemory.backends.guarding import ProcessGuard
+from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.sqlite.dialect import guard_statements, read_statements
 from txmemory.backends.sqlite.reading import Readers, replayed
 from txmemory.backends.sqlite.writer import Writer
@@ -24,10 +25,11 @@ READING_THREADS = 4
 class _Blocked:
     """A commit whose caller blocks on a lock, the cheapest thing that a thread can wait for."""
 
-    __slots__ = ("_claim", "_done", "_error", "_reply", "commit")
+    __slots__ = ("_claim", "_done", "_error", "_reply", "commit", "ends")
 
-    def __init__(self, commit: Commit) -> None:
+    def __init__(self, commit: Commit, ends: float) -> None:
         self.commit = commit
+        self.ends = ends
         self._claim = threading.Lock()
         self._done = threading.Lock()
         self._done.acquire()
@@ -45,10 +47,10 @@ class _Blocked:
         self._error = error
         self._done.release()
 
-    def wait(self, deadline: float) -> Reply:
+    def wait(self) -> Reply:
         """What was met. Late or interrupted, a commit that the writer has not begun is given up, untouched."""
         try:
-            in_time = self._done.acquire(timeout=max(0.0, deadline))
+            in_time = self._done.acquire(timeout=max(0.0, self.ends - time.monotonic()))
         except BaseException:
             self.claim()
             raise
@@ -65,8 +67,9 @@ class _Blocked:
 class _Awaited:
     """A commit whose caller awaits a future of an event loop."""
 
-    def __init__(self, commit: Commit) -> None:
+    def __init__(self, commit: Commit, ends: float) -> None:
         self.commit = commit
+        self.ends = ends
         self._claim = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Reply] = self._loop.create_future()
@@ -88,10 +91,10 @@ class _Awaited:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(wake)
 
-    async def wait(self, deadline: float) -> Reply:
+    async def wait(self) -> Reply:
         """What was met. Cancelled or late, a commit that the writer has not begun is given up, untouched."""
         try:
-            await asyncio.wait([self.future], timeout=deadline)
+            await asyncio.wait([self.future], timeout=max(0.0, self.ends - time.monotonic()))
         except asyncio.CancelledError:
             self.claim()
             self.future.cancel()
@@ -105,10 +108,11 @@ class Sqlite:
     """An open SQLite store."""
 
     def __init__(self, writer: Writer, readers: Readers | None, clock: Callable[[], int]) -> None:
-        self.guard = ProcessGuard()
+        self.lifetime = Lifetime()
         self.writer = writer
         self._readers = readers
         self._fetch = readers or writer.fetch  # a database in memory has one connection
+        weakref.finalize(self, writer.stop)  # a store that nobody closed leaves no thread behind
         self._clock = clock
 
     def replayed(self, commit: Commit) -> Reply | None:
@@ -117,7 +121,7 @@ class Sqlite:
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
         """Does the commit at once; where others write a replay is read, all else handed to the writer's thread."""
-        self.guard.check()
+        self.lifetime.check()
         ends = time.monotonic() + deadline
         reply = self.writer.at_once(commit)
         if reply is not None:
@@ -125,21 +129,21 @@ class Sqlite:
         known = self.replayed(commit)
         if known is not None:
             return known
-        waiting = _Blocked(commit)
+        waiting = _Blocked(commit, ends)
         self.writer.submit(waiting)
-        return waiting.wait(ends - time.monotonic())
+        return waiting.wait()
 
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
-        self.guard.check()
+        self.lifetime.check()
         asked = read_statements().asked(query, self._clock())
         page: Page[Any] = asked.page(self._fetch(asked.statement, asked.values))
         return page
 
     def close(self) -> None:
         """Finishes what was submitted. In a forked child it only refuses later calls: nothing here is its own."""
-        inherited = self.guard.inherited
-        self.guard.close()
+        inherited = self.lifetime.inherited
+        self.lifetime.close()
         if not inherited:
             self.writer.close()
             if self._readers is not None:
@@ -155,26 +159,27 @@ class AsyncSqlite:
 
     async def commit(self, commit: Commit, deadline: float) -> Reply:
         """Answers a replay from a read; else hands the commit to the writer and awaits it."""
-        self._backend.guard.check()
+        self._backend.lifetime.check()
+        ends = time.monotonic() + deadline
         if commit.presenter is not None:
             known = await self._in_thread(lambda: self._backend.replayed(commit))
             if known is not None:
                 return known
-        waiting = _Awaited(commit)
+        waiting = _Awaited(commit, ends)
         self._backend.writer.submit(waiting)
-        return await waiting.wait(deadline)
+        return await waiting.wait()
 
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows, on a thread."""
-        self._backend.guard.check()
+        self._backend.lifetime.check()
         return await self._in_thread(lambda: self._backend.read(query, deadline))
 
     async def close(self) -> None:
         """Finishes what was submitted."""
-        if not self._backend.guard.closed and not self._backend.guard.inherited:
-            await self._in_thread(self._backend.close)
-            self._threads.shutdown()
-        self._backend.guard.close()
+        inherited = self._backend.lifetime.inherited
+        await asyncio.to_thread(self._backend.close)
+        if not inherited:
+            self._threads.shutdown(wait=False)
 
     async def _in_thread(self, call: Callable[[], Answer]) -> Answer:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)

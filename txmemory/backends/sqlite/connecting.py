@@ -82,7 +82,11 @@ class Place:
         else:
             mode = "rwc" if create else "rw"
             connection = self._connected(f"file:{quote(self.path)}?mode={mode}")
-        connection.execute(f"PRAGMA synchronous={self.synchronous}")
+        try:
+            connection.execute(f"PRAGMA synchronous={self.synchronous}")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     def _connected(self, name: str) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ from txmemory.port import CannotOpen
 
 
 def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
-    """The place that a URL's path and options name: `/relative`, `//absolute`, `/:memory:` or nothing for memory."""
+    """The place that a URL's path and options name: `/relative`, `//absolute` or `/:memory:`."""
     unknown = set(options) - {"synchronous"}
     if unknown:
         raise ValueError("a sqlite url takes no option but synchronous")
@@ -27,7 +27,9 @@ def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
     if "\x00" in path:
         raise ValueError("url contains NUL")
     name = path[1:]
-    return Place(None if name in ("", ":memory:") else str(Path(name).absolute()), synchronous, patience)
+    if not name:
+        raise ValueError("a sqlite url names a file, or :memory:")
+    return Place(None if name == ":memory:" else str(Path(name).absolute()), synchronous, patience)
 
 
 def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
@@ -37,14 +39,14 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
     try:
         connection = place.connect(create=True)
     except sqlite3.Error as error:
-        raise CannotOpen(code_of(error)) from None
+        raise cannot_open(error) from None
     try:
         refuse_unknown_schema(connection)  # before anything is changed
         use_write_ahead_log(connection, place.patience)
         prepare_schema(connection)
     except sqlite3.Error as error:
         connection.close()
-        raise CannotOpen(code_of(error)) from None
+        raise cannot_open(error) from None
     except BaseException:
         connection.close()
         raise
@@ -54,5 +56,34 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
 
 
 async def open_sqlite_async(place: Place, clock: Callable[[], int]) -> AsyncSqlite:
-    """The same, on a thread."""
-    return AsyncSqlite(await asyncio.to_thread(open_sqlite, place, clock))
+    """The same, on a thread. Cancelled, what that thread opens is closed again."""
+    opening = asyncio.get_running_loop().run_in_executor(None, open_sqlite, place, clock)
+    try:
+        return AsyncSqlite(await asyncio.shield(opening))
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_again)
+        raise
+
+
+def _close_again(opened: "asyncio.Future[Sqlite]") -> None:
+    if not opened.cancelled() and opened.exception() is None:
+        opened.result().writer.stop()
+
+
+_WHY = {
+    "SQLITE_CANTOPEN": "the file cannot be opened: its folder is not there, or may not be read or written",
+    "SQLITE_NOTADB": "the file is not a database",
+    "SQLITE_READONLY": "the file, or its folder, may not be written",
+    "SQLITE_BUSY": "others held the file until the deadline",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_CORRUPT": "the file is damaged",
+}
+
+
+def cannot_open(error: sqlite3.Error) -> CannotOpen:
+    """What the engine said, in words that name no path."""
+    code = code_of(error)
+    why = next(
+        (why for prefix, why in _WHY.items() if code.startswith(prefix)), "the engine refused the file"
+    )
+    return CannotOpen(f"{why} ({code})", code)

@@ -10,6 +10,7 @@ from txmemory.backends.sql.rows import recorded_from
 from txmemory.backends.sqlite.connecting import Identity, Place, translated
 from txmemory.model.address import Fence, Presenter
 from txmemory.model.commit import Commit, Recorded, Reply
+from txmemory.rules.fencing import Standing, advanced
 
 Rows = list[tuple[Any, ...]]
 IDLE_READERS = 8
@@ -30,6 +31,7 @@ class Readers:
         self._place = place
         self._check = check
         self._idle: list[tuple[Identity, sqlite3.Connection]] = []
+        self._closed = False
 
     def __call__(self, statement: str, values: Mapping[str, object], /) -> Rows:
         """All rows of one statement, as of one moment."""
@@ -41,10 +43,12 @@ class Readers:
             except BaseException:
                 connection.close()
                 raise
-        if len(self._idle) < IDLE_READERS:
-            self._idle.append((identity, connection))
-        else:
-            connection.close()
+        self._idle.append((identity, connection))
+        if self._closed:
+            self.close()
+        elif len(self._idle) > IDLE_READERS:
+            with suppress(IndexError):
+                self._idle.pop()[1].close()
         return rows
 
     def _connection(self, identity: Identity) -> sqlite3.Connection:
@@ -65,14 +69,17 @@ class Readers:
         return connection
 
     def close(self) -> None:
-        """Closes what is idle."""
-        while self._idle:
-            self._idle.pop()[1].close()
+        """Closes what is idle, and each that is in use when its read ends."""
+        self._closed = True
+        with suppress(IndexError):
+            while True:
+                self._idle.pop()[1].close()
 
 
 def stands(presenter: Presenter, generation: int, token: int, holder: str | None) -> bool:
     """Whether the fence is as the presenter would leave it: there is nothing to raise and no name to note."""
-    return Fence(generation, token) == presenter.fence and presenter.holder in (None, holder)
+    standing = Standing(Fence(generation, token), holder)
+    return advanced(standing, presenter) == standing
 
 
 def replayed(statements: GuardStatements[str], fetch: Fetch, commit: Commit) -> Reply | None:

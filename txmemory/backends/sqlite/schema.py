@@ -35,23 +35,28 @@ def refuse_unknown_schema(connection: sqlite3.Connection) -> None:
 
 def prepare_schema(connection: sqlite3.Connection) -> None:
     """Makes the schema, or brings an older one up to date, in one transaction; of another release it is refused."""
-    if version_of(connection) == VERSION:
+    version = version_of(connection)
+    if version is None:
+        version = _created(connection)
+    if version == VERSION:
         return
+    refuse_unknown_schema(connection)
+    from txmemory.backends.sqlite.migrating import migrate
+
+    migrate(connection, still_needed=lambda: version_of(connection) != VERSION)
+
+
+def _created(connection: sqlite3.Connection) -> str | None:
+    """The version after making what was not there; another process may have been quicker."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = version_of(connection)
-        if version is None:
+        if version_of(connection) is None:
             for statement in creation():
                 connection.execute(statement)
             connection.execute(compiled(TABLES.version.insert()), {"version_num": VERSION})
-        elif version != VERSION:
-            refuse_unknown_schema(connection)
-            from txmemory.backends.sqlite.migrating import migrate
-
-            migrate(connection)
-        if connection.in_transaction:  # a migration commits by itself
-            connection.execute("COMMIT")
+        connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    return version_of(connection)

@@ -1,4 +1,4 @@
-"""The one writer of a store: it commits what is waiting together, a savepoint each.
+"""The one writer of a store: it commits what is waiting together.
 
 SQLite lets one writer at a time and has no queue; a thread that serves all callers of its process makes one, and an
 fsync that is shared. A caller is answered only after the commit that made its own durable. Where nobody writes and
@@ -8,6 +8,7 @@ nobody waits, a caller that blocks anyway does the work itself: the hand-over wo
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -20,8 +21,8 @@ from txmemory.backends.sqlite.connecting import (
     take_write_lock,
     translated,
 )
-from txmemory.backends.sqlite.guard import SqliteTables
 from txmemory.backends.sqlite.reading import Rows
+from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.backends.steps import carry_out
 from txmemory.model.commit import Commit, Reply
 from txmemory.port import Closed, Lost
@@ -34,6 +35,8 @@ class Waiting(Protocol):
     """A commit whose caller waits."""
 
     commit: Commit
+    ends: float
+    """When its caller gives up, by the monotonic clock."""
 
     def claim(self) -> bool:
         """True once: for the writer that begins it, or for the caller that gives it up."""
@@ -129,12 +132,16 @@ class Writer:
             with translated():
                 return self._usable().execute(statement, values).fetchall()
 
-    def close(self) -> None:
-        """Finishes what was submitted, then ends the thread and the connection."""
+    def stop(self) -> None:
+        """Takes no more; the thread and the connection end with what was submitted."""
         with self._accepting:
             if not self._closed:
                 self._closed = True
                 self._waiting.put(None)
+
+    def close(self) -> None:
+        """Stops, and waits until that is done."""
+        self.stop()
         self._thread.join()
 
     def _serve(self) -> None:
@@ -159,11 +166,11 @@ class Writer:
                 self._connection.close()
 
     def _write(self, batch: Sequence[Waiting]) -> None:
+        ends = min(waiting.ends for waiting in batch)
         try:
             with self.between:
-                replies = self._transact(
-                    self._usable(), [waiting.commit for waiting in batch], self._place.patience
-                )
+                commits = [waiting.commit for waiting in batch]
+                replies = self._transact(self._usable(), commits, ends - time.monotonic())
         except _Broken as broken:  # nothing of the batch was made: let each meet its own fate
             if len(batch) == 1:
                 batch[0].fail(broken.cause)
@@ -187,7 +194,7 @@ class Writer:
             except sqlite3.Error as error:
                 raise _NotBegun(fault_of(error)) from None
             changes = connection.total_changes
-            replies = self._carried_out(connection, commits)
+            replies = self._carried_out(commits)
             if connection.total_changes > changes:
                 self._make_durable(connection)
             else:
@@ -197,16 +204,9 @@ class Writer:
             raise
         return replies
 
-    def _carried_out(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[Reply]:
+    def _carried_out(self, commits: Sequence[Commit]) -> list[Reply]:
         try:
-            if len(commits) == 1:
-                return [carry_out(self._tables, commits[0])]
-            replies: list[Reply] = []
-            for commit in commits:
-                connection.execute("SAVEPOINT one")
-                replies.append(carry_out(self._tables, commit))
-                connection.execute("RELEASE one")
-            return replies
+            return [carry_out(self._tables, commit) for commit in commits]
         except sqlite3.Error as error:
             raise _Broken(fault_of(error)) from None
         except Exception as error:  # noqa: BLE001  # whatever it is, it is the caller's to know

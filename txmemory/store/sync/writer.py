@@ -71,8 +71,8 @@ class Writer:
     ) -> Result[Receipt, WriteRefusal]:
         """Stores `add` and ends all of `remove` once, or, if any of `remove` is gone, does nothing for ever.
 
-        `remove` holds memories as they were read (the revision must still be live), ids, or (id, revision). When one
-        is gone or changed the recorded outcome is `superseded`, and that is what every replay answers.
+        `remove` holds memories as they were read (the revision must still be live), refs of an outcome, ids, or
+        (id, revision). When one is gone or changed the recorded outcome is `superseded`, and so is every replay's.
         """
         command = self._handle.replace(key, add, remove, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
@@ -90,12 +90,12 @@ class Writer:
         1 to 1,000 (key, memories) pairs with distinct keys and disjoint ids, together at most 1,000 memories.
         """
         handle = self._handle
-        each = tuple(handle.write(key, add, None, bounds, on_mismatch) for key, add in writes)
-        flow = writing.write_many(wanted.WriteMany(each), handle.tenant, self._presenter)
+        command = handle.write_many(writes, bounds, on_mismatch)
+        flow = writing.write_many(command, handle.tenant, self._presenter)
         return run(flow, handle.backend, handle.patience)
 
     def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
-        """The outcome recorded for `key`, or None: then nothing with this key and this or an older token can land."""
+        """The outcome recorded for `key`, or None: then nothing with this key and an older token can land."""
         flow = writing.applied(wanted.Applied(key), self._handle.tenant, self._presenter)
         return run(flow, self._handle.backend, self._handle.patience)
 

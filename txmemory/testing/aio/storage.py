@@ -20,6 +20,7 @@ from txmemory.store.core import Handle
 from txmemory.testing.cases import Need
 from txmemory.testing.clock import FakeClock
 from txmemory.testing.shared import (
+    LOSE_NEWEST_EVENT,
     SqliteInMemory,
     digest_of_schema,
     digest_of_state,
@@ -69,6 +70,10 @@ class AsyncStorage(Protocol):
 
     async def digest(self) -> bytes:
         """A digest over every row of every table: equal when nothing at all has changed."""
+        ...
+
+    async def lose_newest_event(self) -> None:
+        """Takes the newest row of the log away, behind the back of every store that is open."""
         ...
 
     async def close(self) -> None:
@@ -148,6 +153,11 @@ class AsyncMemoryPlace(AsyncPlace):
         """Over the maps of the state."""
         return digest_of_state(self.state)
 
+    async def lose_newest_event(self) -> None:
+        """From the state itself."""
+        with self.state.lock:
+            del self.state.events[max(self.state.events)]
+
 
 class AsyncSqliteFile(AsyncPlace):
     """An SQLite file that several stores open."""
@@ -179,6 +189,11 @@ class AsyncSqliteFile(AsyncPlace):
         """Over every table, read by a connection of its own."""
         with closing(sqlite3.connect(self.path)) as connection:
             return digest_of_tables(connection)
+
+    async def lose_newest_event(self) -> None:
+        """By a connection of its own."""
+        with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
+            connection.execute(LOSE_NEWEST_EVENT)
 
 
 class AsyncPostgresSchema(AsyncPlace):
@@ -233,3 +248,7 @@ class AsyncSqliteMemory(AsyncPlace):
     async def digest(self) -> bytes:
         """Over every table, through the backend's own connection."""
         return self._database.digest()
+
+    async def lose_newest_event(self) -> None:
+        """Through the backend's own connection."""
+        self._database.lose_newest_event()

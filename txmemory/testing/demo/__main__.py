@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
         description="Kills an agent again and again and shows that its memory keeps every write once.",
     )
     parser.add_argument("--kills", type=int, default=25, help="how often the agent is killed (default 25)")
-    parser.add_argument("--url", help="sqlite:///file or postgresql://...; a fresh SQLite file without it")
+    parser.add_argument("--url", help="sqlite:///file; a fresh SQLite file without it")
     parser.add_argument(
         "--conversation", type=Path, metavar="FILE", help="JSON: a list of {role, content, time}"
     )

@@ -17,12 +17,12 @@ from txmemory.testing.demo.worker import (
     Failed,
     Finished,
     Life,
-    Lifeline,
     Message,
     Place,
     WasFenced,
     Worker,
 )
+from txmemory.testing.processes import Lifeline
 
 STOP_EVERY = 6
 """Every so many lives one is stopped instead of killed, and goes on when a successor has taken over."""

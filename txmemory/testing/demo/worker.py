@@ -1,10 +1,8 @@
 """A life of the agent as a child process that reports what it does, and dies with whoever started it."""
 
-import ctypes
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,9 +14,9 @@ from txmemory import Fenced, Refused
 from txmemory.testing.demo.agent import Agent, Doing, Report
 from txmemory.testing.demo.conversation import Conversation
 from txmemory.testing.demo.model import Model
+from txmemory.testing.processes import Lifeline
 
-_PDEATHSIG = 1
-_FINISHED, _FENCED, _FAILED, _ORPHANED = 0, 3, 4, 5
+_FINISHED, _FENCED, _FAILED = 0, 3, 4
 _CHUNK = 65_536
 
 
@@ -59,33 +57,6 @@ class Failed:
 
 
 Message = Did | WasFenced | Finished | Failed
-
-
-class Lifeline:
-    """A pipe that nobody writes to: its end tells the children that their parent is gone, however it went."""
-
-    def __init__(self) -> None:
-        self._reading, self._writing = os.pipe()
-        self._parent = os.getpid()
-
-    def hold(self) -> None:
-        """In a child: ends this process as soon as the parent is no more."""
-        os.close(self._writing)
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != self._parent:
-            os._exit(_ORPHANED)
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def _watch(self) -> None:
-        while os.read(self._reading, 1):
-            pass
-        os._exit(_ORPHANED)
-
-    def close(self) -> None:
-        """In the parent: lets go, which ends all children."""
-        os.close(self._writing)
-        os.close(self._reading)
 
 
 class Worker:

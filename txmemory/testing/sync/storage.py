@@ -21,6 +21,7 @@ from txmemory.store.core import Handle
 from txmemory.testing.cases import Need
 from txmemory.testing.clock import FakeClock
 from txmemory.testing.shared import (
+    LOSE_NEWEST_EVENT,
     SqliteInMemory,
     digest_of_schema,
     digest_of_state,
@@ -70,6 +71,10 @@ class Storage(Protocol):
 
     def digest(self) -> bytes:
         """A digest over every row of every table: equal when nothing at all has changed."""
+        ...
+
+    def lose_newest_event(self) -> None:
+        """Takes the newest row of the log away, behind the back of every store that is open."""
         ...
 
     def close(self) -> None:
@@ -149,6 +154,11 @@ class MemoryPlace(Place):
         """Over the maps of the state."""
         return digest_of_state(self.state)
 
+    def lose_newest_event(self) -> None:
+        """From the state itself."""
+        with self.state.lock:
+            del self.state.events[max(self.state.events)]
+
 
 class SqliteFile(Place):
     """An SQLite file that several stores open."""
@@ -180,6 +190,11 @@ class SqliteFile(Place):
         """Over every table, read by a connection of its own."""
         with closing(sqlite3.connect(self.path)) as connection:
             return digest_of_tables(connection)
+
+    def lose_newest_event(self) -> None:
+        """By a connection of its own."""
+        with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
+            connection.execute(LOSE_NEWEST_EVENT)
 
 
 class PostgresSchema(Place):
@@ -234,3 +249,7 @@ class SqliteMemory(Place):
     def digest(self) -> bytes:
         """Over every table, through the backend's own connection."""
         return self._database.digest()
+
+    def lose_newest_event(self) -> None:
+        """Through the backend's own connection."""
+        self._database.lose_newest_event()

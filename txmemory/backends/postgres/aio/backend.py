@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from txmemory.backends.guarding import ProcessGuard
+from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.postgres.aio.connecting import AsyncConnections, refuse_doubt
 from txmemory.backends.postgres.dialect import call, read_statements
 from txmemory.backends.postgres.faults import fault_of
@@ -23,7 +23,7 @@ class AsyncPostgres:
     """An open PostgreSQL store."""
 
     def __init__(self, place: Place, connections: AsyncConnections, clock: Callable[[], int] | None) -> None:
-        self._guard = ProcessGuard()
+        self._guard = Lifetime()
         self._place = place
         self._connections = connections
         self._clock = clock

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from txmemory.backends.guarding import ProcessGuard
+from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.postgres.dialect import call, read_statements
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
@@ -24,7 +24,7 @@ class Postgres:
     """An open PostgreSQL store."""
 
     def __init__(self, place: Place, connections: Connections, clock: Callable[[], int] | None) -> None:
-        self._guard = ProcessGuard()
+        self._guard = Lifetime()
         self._place = place
         self._connections = connections
         self._clock = clock

@@ -23,7 +23,12 @@ class BoundedConnection(psycopg.Connection[Any]):
     ends: float | None = None
     warning: str | None = None
 
-    def wait(self, gen: PQGen[Value], interval: float = 0.1, timeout: float | None = None) -> Value:
+    def wait(
+        self,
+        gen: PQGen[Value],
+        interval: float = 0.1,
+        timeout: float | None = None,  # noqa: ASYNC109 - the driver's
+    ) -> Value:
         """Waits for the server, but not beyond `ends`."""
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())

@@ -14,6 +14,7 @@ from txmemory import (
     Memory,
     OutcomeUnknown,
     Receipt,
+    Sealed,
     either,
     must,
 )
@@ -88,6 +89,34 @@ async def test_a_lost_commit_whose_retry_is_fenced_says_that_it_is_unknown(stora
     assert late == Fenced(Fence(0, 1), Fence(0, 2))
 
 
+async def test_a_lost_commit_whose_scope_is_sealed_before_the_retry_says_that_it_is_unknown(
+    storage: AsyncStorage,
+) -> None:
+    """Guarantee 6: the holder itself finishes the scope between the attempts: not "not applied" either."""
+    other, scopes = await storage.open(), iter(("write", "replace", "look", "many"))
+
+    async def seal() -> object:
+        return must(await other.writer(next(scopes), 1).seal())
+
+    backend = AsyncLosing(await storage.backend(), seal)
+    store = backend.store()
+    unknown, tea = Sealed(outcome_unknown=True), Memory("tea", id="a")
+    backend.losses = 1
+    assert either(await store.writer("write", 1).write("step", [tea])) == unknown
+    backend.losses = 1
+    assert either(await store.writer("replace", 1).replace("step", [], ["a"])) == unknown
+    backend.losses = 1
+    assert either(await store.writer("look", 1).applied("step")) == unknown
+    backend.losses = 1
+    many = must(await store.writer("many", 1).write_many([("step", [tea]), ("more", [])]))
+    assert [either(one) for one in many] == [unknown, unknown]
+    assert [entry.revision for entry in must(await other.history("a"))] == [1, 2, 3]
+    for scope in ("write", "replace", "look", "many"):
+        late = either(await store.writer(scope, 1).write("step", [tea]))
+        assert late == Sealed()
+        assert late != unknown
+
+
 async def test_arguments_are_consumed_before_any_transaction(storage: AsyncStorage) -> None:
     """C8: while a slow generator of memories, sources or writes is running, others commit."""
     store = await storage.open()
@@ -128,7 +157,7 @@ async def test_arguments_are_consumed_before_any_transaction(storage: AsyncStora
 
 
 async def test_an_argument_that_raises_leaves_nothing_behind(storage: AsyncStorage) -> None:
-    """Section 8: what the caller's own iterable raises is the caller's; the fence is unmoved."""
+    """What the caller's own iterable raises is the caller's; the fence is unmoved."""
     store = await storage.open()
     before = await storage.digest()
 
@@ -193,15 +222,21 @@ async def test_closing_beside_writes_finishes_or_refuses_each(storage: AsyncStor
         except Closed:
             return None
 
-    for turn in range(10):
+    ends_with_its_store = "persistence" in storage.lacks
+    for turn in range(1 if ends_with_its_store else 10):
         store = (await storage.open()).within(f"{turn}")
         calls = [partial(write, store.writer(f"run-{turn}-{n % 3}", 1), f"step-{n}") for n in range(12)]
         answers = await race_async(*calls[:6], partial(_close, store), *calls[6:])
-        if "persistence" in storage.lacks:
-            return
-        stored = {f"step-{n}" for n, receipt in enumerate(answers[:6] + answers[7:]) if receipt is not None}
-        effects = [effect for _, event in await storage.events() for effect in event.effects]
-        assert {effect.id for effect in effects if effect.namespace[-1] == f"{turn}"} == stored
+        receipts = [*answers[:6], *answers[7:]]
+        for scope in range(3):
+            seqs = sorted(receipt.outcome.seq or 0 for receipt in receipts[scope::3] if receipt is not None)
+            assert seqs == list(range(1, len(seqs) + 1)), "a write that was refused has taken a number"
+        with pytest.raises(Closed):
+            await store.count()
+        if not ends_with_its_store:
+            stored = {f"step-{n}" for n, receipt in enumerate(receipts) if receipt is not None}
+            effects = [effect for _, event in await storage.events() for effect in event.effects]
+            assert {effect.id for effect in effects if effect.namespace[-1] == f"{turn}"} == stored
 
 
 async def _close(store: AsyncStore) -> None:

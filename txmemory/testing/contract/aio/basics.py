@@ -13,7 +13,7 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 async def test_an_empty_store_answers_with_nothing(storage: AsyncStorage) -> None:
-    """Section 9: every read of an empty store, and every end of something that is not there."""
+    """Every read of an empty store, and every end of something that is not there."""
     store = await storage.open()
     assert must(await store.get("a")) is None
     assert not must(await store.exists("a"))
@@ -28,7 +28,7 @@ async def test_an_empty_store_answers_with_nothing(storage: AsyncStorage) -> Non
 
 
 async def test_a_memory_comes_back_with_every_field(storage: AsyncStorage) -> None:
-    """Section 9: stored and got, to the microsecond, with the revision that it is at."""
+    """Stored and got, to the microsecond, with the revision that it is at."""
     store = await storage.open()
     given = Memory(
         "Ada drinks green tea",
@@ -62,7 +62,7 @@ async def test_what_the_caller_left_out_is_filled_in(storage: AsyncStorage) -> N
 
 
 async def test_storing_over_an_id_replaces_the_memory(storage: AsyncStorage) -> None:
-    """Weakness 1 and 3, D18: content, type, metadata and the given timestamp; the revision moves."""
+    """Content, type, metadata and the given timestamp are the new one's; the revision moves."""
     store = await storage.open()
     must(await store.store(Memory("tea", id="m", timestamp=NOON, metadata={"a": "1"}, importance=1)))
     later = Memory("coffee", id="m", timestamp=NOON + timedelta(days=1), memory_type="task")
@@ -75,7 +75,7 @@ async def test_storing_over_an_id_replaces_the_memory(storage: AsyncStorage) -> 
 
 
 async def test_storing_over_an_id_without_a_timestamp_keeps_the_old_one(storage: AsyncStorage) -> None:
-    """Section 7 of the architecture, step 8; after a delete it is a new memory with a new time."""
+    """A memory that is only told anew keeps its age; after a delete it is a new one with a new time."""
     store = await storage.open()
     must(await store.store(Memory("tea", id="m", timestamp=NOON)))
     must(await store.store(Memory("coffee", id="m")))
@@ -90,7 +90,7 @@ async def test_storing_over_an_id_without_a_timestamp_keeps_the_old_one(storage:
 
 
 async def test_recall_answers_the_newest_first_and_ties_by_id(storage: AsyncStorage) -> None:
-    """D19: (timestamp, id) descending, a total order; the limit comes after the filter."""
+    """By (timestamp, id) descending, a total order; the limit comes after the filter."""
     store = await storage.open()
     for minute, id in ((1, "z"), (2, "a"), (2, "b"), (2, "B"), (2, "\u00e9"), (3, "a0")):
         type_ = "task" if minute == 2 else "entity"
@@ -127,7 +127,7 @@ async def test_a_long_recall_spans_pages_without_loss_or_repetition(storage: Asy
 
 
 async def test_filters_choose_by_type(storage: AsyncStorage) -> None:
-    """Section 3.1: one type, several, none, all; a custom type is never a built-in one."""
+    """One type, several, none, all; a custom type is never a built-in one."""
     store = await storage.open()
     types = ["conversation", "entity", "knowledge", "user_fact", "task", "recipe", "Task", "custom:task", "%"]
     for type_ in types:
@@ -141,8 +141,24 @@ async def test_filters_choose_by_type(storage: AsyncStorage) -> None:
     assert must(await store.count(Filter.all())) == len(types)
 
 
+async def test_a_filter_takes_a_sequence_of_up_to_a_thousand_types(storage: AsyncStorage) -> None:
+    """A text is no sequence of types; a thousand are asked in one go, and more are refused when built."""
+    store = await storage.open()
+    must(await store.store(Memory("tea", id="m", memory_type="type-999")))
+    many = [f"type-{n}" for n in range(1_000)]
+    assert [memory.id for memory in must(await store.recall(Filter.by_types(many)))] == ["m"]
+    assert must(await store.count(Filter.by_types([*many, "type-0"]))) == 1
+    with pytest.raises(ValueError):
+        Filter.by_types([*many, "task"])
+    with pytest.raises(TypeError):
+        Filter.by_types("task")
+    for wrong in (1, None, [1], [None], [["task"]]):
+        with pytest.raises(TypeError):
+            Filter.by_types(wrong)  # type: ignore[arg-type]  # the wrong type is the point
+
+
 async def test_custom_types_come_back_in_their_own_case(storage: AsyncStorage) -> None:
-    """D21, weakness 11."""
+    """No folding of case, and no prefix of ours is mistaken for the caller's."""
     store = await storage.open()
     for name in ("Recipe", "recipe", "Task", "\u0130stanbul", "custom:x", "a b"):
         must(await store.store(Memory("tea", id="m", memory_type=Custom(name))))
@@ -152,7 +168,7 @@ async def test_custom_types_come_back_in_their_own_case(storage: AsyncStorage) -
 
 
 async def test_delete_ends_one_memory_and_clear_its_namespace(storage: AsyncStorage) -> None:
-    """Section 9: one namespace, one tenant; what lies below it or beside it stays."""
+    """Of one namespace, one tenant; what lies below it or beside it stays."""
     store = await storage.open()
     places = [
         store,
@@ -202,7 +218,7 @@ async def test_the_history_of_an_id_tells_every_revision_and_why(storage: AsyncS
 
 
 async def test_a_namespace_is_a_path_that_no_other_spelling_reaches(storage: AsyncStorage) -> None:
-    """Section 3: parts are compared whole, so joining, splitting or quoting makes another namespace."""
+    """Parts are compared whole, so joining, splitting or quoting makes another namespace."""
     store = await storage.open()
     paths = [("a", "b"), ("a/b",), ("a", "b", " "), ('a","b',), ("a.b",), ("A", "b"), ("ab",), ("%",), ("_",)]
     for path in paths:
@@ -219,7 +235,7 @@ async def test_a_namespace_is_a_path_that_no_other_spelling_reaches(storage: Asy
 
 @needs("persistence")
 async def test_everything_is_there_after_a_restart(storage: AsyncStorage) -> None:
-    """Section 9: memories, history, ledger and log, as they were."""
+    """Memories, history, ledger and log, as they were."""
     store = await storage.open()
     await written(store.writer("run", 1), "step-1", "a", "b")
     must(await store.writer("run", 1).replace("step-2", [Memory("c", id="c", metadata={"k": "v"})], ["a"]))

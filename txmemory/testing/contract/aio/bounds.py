@@ -26,7 +26,7 @@ def numbered(*minutes: int) -> list[Memory]:
 
 
 async def test_the_oldest_go_and_the_newest_stay(storage: AsyncStorage) -> None:
-    """Section 9: bound 5 with 10 stored keeps the newest 5, in any order of arrival."""
+    """Bound 5 with 10 stored keeps the newest 5, in any order of arrival."""
     store = await storage.open()
     for minute in (7, 2, 9, 4, 1, 8, 3, 10, 6, 5):
         must(await store.store(*numbered(minute), bounds=Bounds(5)))
@@ -34,7 +34,7 @@ async def test_the_oldest_go_and_the_newest_stay(storage: AsyncStorage) -> None:
 
 
 async def test_a_bounded_write_says_what_it_evicted(storage: AsyncStorage) -> None:
-    """D10: in order of age, with the revision of the removal; the history says why."""
+    """In order of age, with the revision of the removal; the history says why."""
     store = await storage.open()
     writer = store.writer("run", 1)
     must(await writer.write("step-1", numbered(1, 2, 3)))
@@ -49,7 +49,7 @@ async def test_a_bounded_write_says_what_it_evicted(storage: AsyncStorage) -> No
 
 
 async def test_a_memory_that_was_just_added_may_go(storage: AsyncStorage) -> None:
-    """D10: it then stands in both added and evicted, and a bound of 0 keeps nothing."""
+    """It then stands in both added and evicted, and a bound of 0 keeps nothing."""
     store = await storage.open()
     writer = store.writer("run", 1)
     must(await writer.write("step-1", numbered(5, 6)))
@@ -62,7 +62,7 @@ async def test_a_memory_that_was_just_added_may_go(storage: AsyncStorage) -> Non
 
 
 async def test_equal_times_are_evicted_by_id(storage: AsyncStorage) -> None:
-    """D10: a total order, by code point."""
+    """A total order, by code point."""
     store = await storage.open()
     ids = ["b", "a", "B", "\u00e9", "a%"]
     batch = [Memory("tea", id=id, timestamp=NOON) for id in ids]
@@ -71,7 +71,7 @@ async def test_equal_times_are_evicted_by_id(storage: AsyncStorage) -> None:
 
 
 async def test_what_a_write_removes_or_renews_makes_room(storage: AsyncStorage) -> None:
-    """D10: counted once at the end, after add and remove; an overwritten memory has its new age."""
+    """Counted once at the end, after add and remove; an overwritten memory has its new age."""
     store = await storage.open()
     writer = store.writer("run", 1)
     must(await writer.write("step-1", numbered(1, 2, 3)))
@@ -84,7 +84,7 @@ async def test_what_a_write_removes_or_renews_makes_room(storage: AsyncStorage) 
 
 
 async def test_a_superseded_replacement_evicts_nothing(storage: AsyncStorage) -> None:
-    """Section 5.2: where nothing is stored bounds are not enforced."""
+    """Where nothing is stored bounds are not enforced."""
     store = await storage.open()
     writer = store.writer("run", 1)
     must(await writer.write("step-1", numbered(1, 2, 3)))
@@ -107,7 +107,7 @@ async def test_a_replay_evicts_nothing(storage: AsyncStorage) -> None:
 
 
 async def test_only_the_namespace_that_is_written_to_is_bounded(storage: AsyncStorage) -> None:
-    """D10: never another namespace, one below it, or another tenant."""
+    """Never another namespace, one below it, or another tenant."""
     store = await storage.open()
     others = [
         store,
@@ -126,7 +126,7 @@ async def test_only_the_namespace_that_is_written_to_is_bounded(storage: AsyncSt
 
 
 async def test_a_bound_of_a_call_goes_before_the_bound_of_its_handle(storage: AsyncStorage) -> None:
-    """Section 9 of the architecture: `within(bounds=)` holds for every write through it that brings none."""
+    """`within(bounds=)` holds for every write through it that brings none."""
     store = (await storage.open()).within("users", bounds=Bounds(2))
     writer = store.writer("run", 1)
     must(await writer.write("step-1", numbered(1, 2, 3), bounds=Bounds(3)))
@@ -199,7 +199,7 @@ async def test_a_bounded_write_beside_many_memories_evicts_only_its_own(storage:
 async def test_more_victims_than_one_commit_takes_are_refused_and_nothing_changes(
     storage: AsyncStorage,
 ) -> None:
-    """D10: over 1,000 is `TooManyToEvict(excess)`; 1,000 is fine; `store` and write_many say the same."""
+    """Over 1,000 is `TooManyToEvict(excess)`; 1,000 is fine; `store` and write_many say the same."""
     store = await storage.open()
     writer = store.writer("run", 1)
     must(await writer.write("fill", numbered(*range(1_000))))
@@ -215,7 +215,7 @@ async def test_more_victims_than_one_commit_takes_are_refused_and_nothing_change
 
 
 async def test_a_bound_is_an_integer_from_0_to_100_000(storage: AsyncStorage) -> None:
-    """D10: refused when built, on the handle, in the call."""
+    """Refused when built, on the handle, in the call."""
     store = await storage.open()
     for wrong in (-1, 100_001):
         with pytest.raises(ValueError):

@@ -46,7 +46,7 @@ async def test_the_log_tells_what_happened_and_why(storage: AsyncStorage) -> Non
 
 
 async def test_an_outcome_is_a_function_of_its_event(storage: AsyncStorage) -> None:
-    """Section 4 of the architecture: the ledger's copy is a cache."""
+    """Guarantee 11: what its call answered follows from the event alone; the ledger copies nothing."""
     store = await storage.open()
     outcomes = await _busy(store, 0, 30)
     events = [event for _, event in await storage.events() if event.kind == "record"]
@@ -68,7 +68,7 @@ async def test_an_event_commits_to_content_that_it_does_not_hold(storage: AsyncS
 
 
 async def test_the_time_of_record_only_moves_forward(storage: AsyncStorage) -> None:
-    """Section 6: later than the scope's last event and than every item it changes, whatever the clock does."""
+    """Later than the scope's last event and than every item that it changes, whatever the clock does."""
     store = await storage.open()
     first = (await written(store.writer("run", 1), "step-1", "a")).outcome
     assert first.at == storage.clock()
@@ -110,6 +110,21 @@ async def test_a_number_is_never_given_twice(storage: AsyncStorage) -> None:
         assert rows == sorted(set(rows))
     must(await writer.seal())
     assert [event.seq for _, event in await storage.events() if event.scope] == list(range(1, 12))
+
+
+async def test_a_number_is_not_given_again_when_the_newest_event_is_lost(storage: AsyncStorage) -> None:
+    """L7: its row is taken away behind the store's back: the next one follows it all the same."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    given: list[tuple[int, int | None]] = []
+    for turn in range(1, 6):
+        await written(writer, f"step-{turn}", "a")
+        row, event = (await storage.events())[-1]
+        given.append((row, event.seq))
+        await storage.lose_newest_event()
+        assert await storage.events() == []
+    assert [seq for _, seq in given] == [1, 2, 3, 4, 5]
+    assert [row for row, _ in given] == sorted({row for row, _ in given})
 
 
 async def test_a_clear_beside_a_write_ends_it_or_comes_before_it(storage: AsyncStorage) -> None:

@@ -31,7 +31,7 @@ async def test_a_replacement_stores_and_ends_in_one_step(storage: AsyncStorage) 
 
 
 async def test_a_replacement_without_all_of_its_sources_does_nothing_for_ever(storage: AsyncStorage) -> None:
-    """Section 9: nothing written, nothing removed, nothing evicted; the outcome is recorded."""
+    """Guarantee 7: nothing written, nothing removed, nothing evicted; the outcome is recorded."""
     store = await storage.open()
     writer = store.writer("run", 1)
     await written(writer, "step-1", "a", "b")
@@ -81,7 +81,7 @@ async def test_a_loser_stays_the_loser_when_its_sources_come_back(storage: Async
 
 
 async def test_a_source_that_changed_since_it_was_read_counts_as_gone(storage: AsyncStorage) -> None:
-    """B3, D9: as a memory that was read and as (id, revision); by id alone it is still there."""
+    """B3: as a memory that was read and as (id, revision); by id alone it is still there."""
     store = await storage.open()
     writer = store.writer("run", 1)
     await written(writer, "step-1", "a")
@@ -134,7 +134,7 @@ async def test_a_replacement_sees_what_was_created_again_while_it_waited(storage
 async def test_sources_are_a_set_and_two_revisions_of_one_are_refused_when_built(
     storage: AsyncStorage,
 ) -> None:
-    """D7: a source twice counts once; at two revisions it can never be there."""
+    """A source twice counts once; at two revisions it can never be there."""
     store = await storage.open()
     writer = store.writer("run", 1)
     await written(writer, "step-1", "a")
@@ -145,7 +145,7 @@ async def test_sources_are_a_set_and_two_revisions_of_one_are_refused_when_built
 
 
 async def test_a_replacement_of_nothing_by_nothing_is_stored(storage: AsyncStorage) -> None:
-    """Section 5.2: an empty step is a legitimate outcome, told apart from superseded."""
+    """An empty step is a legitimate outcome, told apart from superseded."""
     writer = (await storage.open()).writer("run", 1)
     for call in (writer.write("a", []), writer.replace("b", [], [])):
         outcome = must(await call).outcome
@@ -170,7 +170,7 @@ async def test_an_expectation_that_fails_is_refused_and_not_recorded(storage: As
 
 
 async def test_what_is_expected_is_judged_before_what_is_replaced(storage: AsyncStorage) -> None:
-    """Section 8: a failed expectation is a refusal although a source is gone too."""
+    """A failed expectation is a refusal although a source is gone too."""
     store = await storage.open()
     writer = store.writer("run", 1)
     refused = either(await writer.replace("step", [], ["gone"], expect={"b": 1}))

@@ -211,7 +211,7 @@ async def test_of_many_keys_each_is_answered_for_itself(storage: AsyncStorage) -
 
 
 async def test_a_write_many_names_each_key_and_each_item_once(storage: AsyncStorage) -> None:
-    """Section 4 of the architecture: keys distinct, items disjoint, 1 to 1,000 of them, or nothing is sent."""
+    """Keys are distinct, items disjoint, 1 to 1,000 of them, or nothing is sent."""
     writer = (await storage.open()).writer("run", 1)
     before = await storage.digest()
     for writes in (
@@ -288,7 +288,7 @@ async def test_an_honest_replay_has_not_diverged(storage: AsyncStorage) -> None:
 
 
 async def test_a_forgotten_key_applies_again(storage: AsyncStorage) -> None:
-    """Section 9: forget, then apply again, as often as one likes; a key that is not there is a success."""
+    """Forget, then apply again, as often as one likes; a key that is not there is a success."""
     store = await storage.open()
     writer = store.writer("run", 1)
     for turn in range(1, 4):

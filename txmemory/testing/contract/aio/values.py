@@ -1,13 +1,17 @@
 """Odd input: stored exactly, or refused when the value is built, in the same way on every backend."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from txmemory import Custom, Memory, must
+from txmemory import Custom, Memory, Receipt, must
+from txmemory.model.address import Address
+from txmemory.model.item import commitment
+from txmemory.model.query import Revisions
 from txmemory.testing.aio.storage import AsyncStorage
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -103,7 +107,7 @@ async def test_bad_text_is_refused_when_built(storage: AsyncStorage) -> None:
 
 
 async def test_empty_names_are_refused_when_built(storage: AsyncStorage) -> None:
-    """D2 of the seed: scope, key, id, tenant, holder and namespace parts say something; content need not."""
+    """Scope, key, id, tenant, holder and namespace parts say something; content need not."""
     store = await storage.open()
     writer = store.writer("run", 1)
     for call in (writer.applied, writer.forget_applied, store.get, store.delete, store.history):
@@ -168,7 +172,7 @@ async def test_a_write_takes_a_thousand_memories_and_refuses_more(storage: Async
 
 
 async def test_numbers_that_are_none_are_refused_when_built(storage: AsyncStorage) -> None:
-    """D21: importance is finite and in 0 .. 1; a metadata value is text; a limit is an integer."""
+    """Importance is finite and in 0 .. 1; a metadata value is text; a limit is an integer."""
     store = await storage.open()
     for number in (float("nan"), float("inf"), -0.1, 1.1, 2**63):
         with pytest.raises(ValueError):
@@ -187,6 +191,41 @@ async def test_numbers_that_are_none_are_refused_when_built(storage: AsyncStorag
         found = must(await store.get("m"))
         assert found is not None
         assert found.importance == exact
+
+
+async def test_a_negative_zero_is_zero(storage: AsyncStorage) -> None:
+    """D1: stored and digested as 0.0, so that the event commits to what is read back, on every backend alike."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    first = must(await writer.write("step", [Memory("tea", id="m", importance=-0.0)]))
+    again = must(await writer.write("step", [Memory("tea", id="m", importance=0.0)]))
+    assert again == Receipt(first.outcome, replayed=True)
+    found = must(await store.get("m"))
+    assert found is not None
+    assert repr(found.importance) == repr(Memory("tea", importance=-0.0).importance) == "0.0"
+    (effect,) = (effect for _, event in await storage.events() for effect in event.effects)
+    (revision,) = (await storage.read(Revisions("default", Address(effect.namespace, "m")))).rows
+    assert revision.item is not None
+    assert effect.commitment == commitment(revision.salt, revision.item, revision.created_at)
+
+
+async def test_a_memory_that_was_read_can_be_told_anew_and_looked_up(storage: AsyncStorage) -> None:
+    """A memory is a plain value: `dataclasses.replace` makes another one of it, and it may be a key of a map."""
+    store = await storage.open()
+    given = Memory("tea", id="m", metadata={"k": "v"}, timestamp=NOON, importance=1, memory_type="task")
+    must(await store.store(given))
+    read = must(await store.get("m"))
+    assert read is not None
+    assert (read, hash(read)) == (given, hash(given))
+    told = replace(read, content="coffee")
+    assert {read: "read", told: "told"}[given] == "read"
+    assert told == Memory(
+        "coffee", id="m", metadata={"k": "v"}, timestamp=NOON, importance=1, memory_type="task"
+    )
+    must(await store.store(told))
+    assert must(await store.get("m")) == told
+    with pytest.raises(ValueError):
+        replace(read, importance=2.0)
 
 
 async def test_a_time_is_exact_or_refused(storage: AsyncStorage) -> None:
@@ -224,7 +263,7 @@ async def test_a_time_is_exact_or_refused(storage: AsyncStorage) -> None:
 
 
 async def test_arguments_of_the_wrong_shape_are_refused_when_built(storage: AsyncStorage) -> None:
-    """Section 8: `TypeError` or `ValueError` before any I/O, with the fence unmoved."""
+    """`TypeError` or `ValueError` before any I/O, with the fence unmoved."""
     store = await storage.open()
     must(await store.store(Memory("tea", id="m")))
     before = await storage.digest()

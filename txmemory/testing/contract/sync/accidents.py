@@ -13,6 +13,7 @@ from txmemory import (
     Memory,
     OutcomeUnknown,
     Receipt,
+    Sealed,
     Store,
     Writer,
     either,
@@ -89,6 +90,34 @@ def test_a_lost_commit_whose_retry_is_fenced_says_that_it_is_unknown(storage: St
     assert late == Fenced(Fence(0, 1), Fence(0, 2))
 
 
+def test_a_lost_commit_whose_scope_is_sealed_before_the_retry_says_that_it_is_unknown(
+    storage: Storage,
+) -> None:
+    """Guarantee 6: the holder itself finishes the scope between the attempts: not "not applied" either."""
+    other, scopes = storage.open(), iter(("write", "replace", "look", "many"))
+
+    def seal() -> object:
+        return must(other.writer(next(scopes), 1).seal())
+
+    backend = Losing(storage.backend(), seal)
+    store = backend.store()
+    unknown, tea = Sealed(outcome_unknown=True), Memory("tea", id="a")
+    backend.losses = 1
+    assert either(store.writer("write", 1).write("step", [tea])) == unknown
+    backend.losses = 1
+    assert either(store.writer("replace", 1).replace("step", [], ["a"])) == unknown
+    backend.losses = 1
+    assert either(store.writer("look", 1).applied("step")) == unknown
+    backend.losses = 1
+    many = must(store.writer("many", 1).write_many([("step", [tea]), ("more", [])]))
+    assert [either(one) for one in many] == [unknown, unknown]
+    assert [entry.revision for entry in must(other.history("a"))] == [1, 2, 3]
+    for scope in ("write", "replace", "look", "many"):
+        late = either(store.writer(scope, 1).write("step", [tea]))
+        assert late == Sealed()
+        assert late != unknown
+
+
 def test_arguments_are_consumed_before_any_transaction(storage: Storage) -> None:
     """C8: while a slow generator of memories, sources or writes is running, others commit."""
     store = storage.open()
@@ -125,7 +154,7 @@ def test_arguments_are_consumed_before_any_transaction(storage: Storage) -> None
 
 
 def test_an_argument_that_raises_leaves_nothing_behind(storage: Storage) -> None:
-    """Section 8: what the caller's own iterable raises is the caller's; the fence is unmoved."""
+    """What the caller's own iterable raises is the caller's; the fence is unmoved."""
     store = storage.open()
     before = storage.digest()
 
@@ -190,15 +219,21 @@ def test_closing_beside_writes_finishes_or_refuses_each(storage: Storage) -> Non
         except Closed:
             return None
 
-    for turn in range(10):
+    ends_with_its_store = "persistence" in storage.lacks
+    for turn in range(1 if ends_with_its_store else 10):
         store = storage.open().within(f"{turn}")
         calls = [partial(write, store.writer(f"run-{turn}-{n % 3}", 1), f"step-{n}") for n in range(12)]
         answers = race(*calls[:6], partial(_close, store), *calls[6:])
-        if "persistence" in storage.lacks:
-            return
-        stored = {f"step-{n}" for n, receipt in enumerate(answers[:6] + answers[7:]) if receipt is not None}
-        effects = [effect for _, event in storage.events() for effect in event.effects]
-        assert {effect.id for effect in effects if effect.namespace[-1] == f"{turn}"} == stored
+        receipts = [*answers[:6], *answers[7:]]
+        for scope in range(3):
+            seqs = sorted(receipt.outcome.seq or 0 for receipt in receipts[scope::3] if receipt is not None)
+            assert seqs == list(range(1, len(seqs) + 1)), "a write that was refused has taken a number"
+        with pytest.raises(Closed):
+            store.count()
+        if not ends_with_its_store:
+            stored = {f"step-{n}" for n, receipt in enumerate(receipts) if receipt is not None}
+            effects = [effect for _, event in storage.events() for effect in event.effects]
+            assert {effect.id for effect in effects if effect.namespace[-1] == f"{turn}"} == stored
 
 
 def _close(store: Store) -> None:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from txmemory.model.address import Address, Fence, Namespace, Presenter
 from txmemory.model.commit import (
     Bound,
-    Closed,
     Commit,
     Done,
     Entry,
+    Finished,
     Forgot,
     Found,
     Guard,
@@ -92,12 +92,12 @@ def test_an_item_is_gone_from_the_instant_it_expires(storage: Storage) -> None:
     assert live(storage) == ["next", "far"]
     storage.clock.advance(microsecond)
     assert live(storage) == ["far"]
-    storage.clock.set(datetime.max.replace(tzinfo=UTC))
+    storage.clock.set(datetime(9998, 12, 30, tzinfo=UTC))
     assert live(storage) == []
 
 
 def test_an_expired_item_counts_as_gone_for_guards_and_sources(storage: Storage) -> None:
-    """Section 7, step 5: judged by the locked row and the clock after the locks."""
+    """Judged by the locked row and by the clock as it is after the locks."""
     done(storage, plain(put("a", 1, expires=storage.clock() + SOON)))
     storage.clock.advance(SOON)
     there, here, gone = Guard(at("a")), Guard(at("a"), 1), Guard(at("a"), 0)
@@ -122,7 +122,7 @@ def test_ending_an_expired_item_does_nothing(storage: Storage) -> None:
 
 
 def test_what_has_expired_is_evicted_first(storage: Storage) -> None:
-    """Section 7, step 7: expired items count, go first by (expires_at, id), and say so."""
+    """Expired items count, go first by (expires_at, id), and say so."""
     now = storage.clock()
     done(
         storage,
@@ -144,7 +144,7 @@ def test_what_has_expired_is_evicted_first(storage: Storage) -> None:
 
 
 def test_what_expires_now_is_evicted_before_what_is_older(storage: Storage) -> None:
-    """Section 7, step 7: at its very instant it has expired, for the choice and for the reason."""
+    """At its very instant it has expired, for the choice and for the reason."""
     done(storage, plain(put("old", 1), put("expires", 9, expires=storage.clock())))
     outcome = done(storage, plain(put("new", 5), bounds=(Bound(HERE, 2),)))
     assert [ref.id for ref in outcome.evicted] == ["expires"]
@@ -153,14 +153,14 @@ def test_what_expires_now_is_evicted_before_what_is_older(storage: Storage) -> N
 
 
 def test_a_guard_is_judged_before_a_source(storage: Storage) -> None:
-    """Section 4: a failed guard is reported and nothing is recorded, although a source is gone too."""
+    """A failed guard is reported and nothing is recorded, although a source is gone too."""
     unmet, missing = Guard(at("a"), 1), Guard(at("b"))
     assert storage.commit(keyed(record("k", guards=(unmet,), sources=(missing,)))) == (Found({at("a"): 0}),)
     assert done(storage, keyed(record("k", sources=(missing,)))).status == "superseded"
 
 
 def test_what_one_entry_meets_stops_no_other(storage: Storage) -> None:
-    """Section 4: done, found, superseded and recorded side by side; seq counts what was done."""
+    """Done, found, superseded and recorded side by side; seq counts what was done."""
     done(storage, keyed(record("old", put("old", 1))))
     reply = storage.commit(
         keyed(
@@ -186,7 +186,7 @@ def test_what_one_entry_meets_stops_no_other(storage: Storage) -> None:
 
 
 def test_a_look_with_guards_says_what_is_there_and_changes_nothing(storage: Storage) -> None:
-    """Section 4: a look moves the fence; a known key is `Recorded` before its guards are judged."""
+    """A look moves the fence; a known key is `Recorded` before its guards are judged."""
     done(storage, keyed(record("k", put("a", 1))))
     guards = (Guard(at("a"), 1), Guard(at("b"), 0))
     look = Entry("new", "look", guards=guards)
@@ -201,7 +201,7 @@ def test_a_look_with_guards_says_what_is_there_and_changes_nothing(storage: Stor
 
 
 def test_several_namespaces_change_in_one_commit(storage: Storage) -> None:
-    """Section 4: one event, one time of record; evictions belong to the last entry that stores, by namespace."""
+    """One event, one time of record; evictions belong to the last entry that stores, by namespace."""
     item = Item("note", created_at=0)
     fill = [Put(at(f"{n}", namespace), item) for namespace in (HERE, THERE) for n in range(3)]
     done(storage, plain(*fill))
@@ -225,7 +225,7 @@ def test_several_namespaces_change_in_one_commit(storage: Storage) -> None:
 
 
 def test_too_many_victims_refuse_only_the_entries_that_would_store(storage: Storage) -> None:
-    """Section 7, step 7: what only removes, or is superseded, is carried out all the same."""
+    """What only removes, or is superseded, is carried out all the same."""
     for batch in range(2):
         done(storage, plain(*(put(f"{batch}-{n}", 1) for n in range(900))))
     reply = storage.commit(
@@ -249,7 +249,7 @@ def test_too_many_victims_refuse_only_the_entries_that_would_store(storage: Stor
 
 
 def test_remove_where_ends_what_the_condition_accepts(storage: Storage) -> None:
-    """Section 7: by kind, in one namespace; nothing that matches is no event."""
+    """By kind, in one namespace; nothing that matches is no event."""
     done(storage, plain(put("a", 1, kind="x"), put("b", 2, kind="y"), put("c", 3, kind="X"), put("d", 4)))
     done(storage, plain(Put(at("a", THERE), Item("x"))))
     outcome = done(storage, plain(RemoveWhere(HERE, KindIn(frozenset({"x", "y", "z"})), "cleared")))
@@ -262,7 +262,7 @@ def test_remove_where_ends_what_the_condition_accepts(storage: Storage) -> None:
 
 
 def test_remove_where_takes_expired_items_without_counting_them(storage: Storage) -> None:
-    """Section 7: they are no longer there, so they are not among what was removed."""
+    """They are no longer there, so they are not among what was removed."""
     done(storage, plain(put("a", 1), put("gone", 1, expires=storage.clock())))
     outcome = done(storage, plain(RemoveWhere(HERE, Everything(), "cleared")))
     assert [ref.id for ref in outcome.removed] == ["a"]
@@ -273,7 +273,7 @@ def test_remove_where_takes_expired_items_without_counting_them(storage: Storage
 
 
 def test_a_fenced_commit_leaves_no_trace(storage: Storage) -> None:
-    """Section 4: only `Overtaken` answers for all entries and changes nothing at all."""
+    """Only `Overtaken` answers for all entries and changes nothing at all."""
     done(storage, keyed(record("k", put("a", 1)), token=2))
     before = storage.digest()
     entries = (record("l", put("b", 1)), Entry("k", "forget"), Entry("k", "look"))
@@ -284,11 +284,11 @@ def test_a_fenced_commit_leaves_no_trace(storage: Storage) -> None:
 
 
 def test_a_sealed_scope_answers_every_entry(storage: Storage) -> None:
-    """Section 7, step 2: `Closed` for each, 0 for another seal, and the fence advance commits."""
+    """`Finished` for each, 0 for another seal, and the fence advance commits."""
     done(storage, keyed(record("k")))
     assert storage.commit(keyed(Entry(ledger="seal"))) == (Forgot(1),)
     entries = (record("k"), Entry("k", "look"), Entry("k", "forget"))
-    assert storage.commit(keyed(*entries, token=2)) == (Closed(), Closed(), Closed())
+    assert storage.commit(keyed(*entries, token=2)) == (Finished(), Finished(), Finished())
     assert storage.commit(keyed(Entry(ledger="seal"), token=2)) == (Forgot(0),)
     assert storage.commit(keyed(entries[1])) == Overtaken(Fence(0, 2))
 

@@ -30,7 +30,7 @@ def test_a_replacement_stores_and_ends_in_one_step(storage: Storage) -> None:
 
 
 def test_a_replacement_without_all_of_its_sources_does_nothing_for_ever(storage: Storage) -> None:
-    """Section 9: nothing written, nothing removed, nothing evicted; the outcome is recorded."""
+    """Guarantee 7: nothing written, nothing removed, nothing evicted; the outcome is recorded."""
     store = storage.open()
     writer = store.writer("run", 1)
     written(writer, "step-1", "a", "b")
@@ -80,7 +80,7 @@ def test_a_loser_stays_the_loser_when_its_sources_come_back(storage: Storage) ->
 
 
 def test_a_source_that_changed_since_it_was_read_counts_as_gone(storage: Storage) -> None:
-    """B3, D9: as a memory that was read and as (id, revision); by id alone it is still there."""
+    """B3: as a memory that was read and as (id, revision); by id alone it is still there."""
     store = storage.open()
     writer = store.writer("run", 1)
     written(writer, "step-1", "a")
@@ -133,7 +133,7 @@ def test_a_replacement_sees_what_was_created_again_while_it_waited(storage: Stor
 def test_sources_are_a_set_and_two_revisions_of_one_are_refused_when_built(
     storage: Storage,
 ) -> None:
-    """D7: a source twice counts once; at two revisions it can never be there."""
+    """A source twice counts once; at two revisions it can never be there."""
     store = storage.open()
     writer = store.writer("run", 1)
     written(writer, "step-1", "a")
@@ -144,7 +144,7 @@ def test_sources_are_a_set_and_two_revisions_of_one_are_refused_when_built(
 
 
 def test_a_replacement_of_nothing_by_nothing_is_stored(storage: Storage) -> None:
-    """Section 5.2: an empty step is a legitimate outcome, told apart from superseded."""
+    """An empty step is a legitimate outcome, told apart from superseded."""
     writer = storage.open().writer("run", 1)
     for call in (writer.write("a", []), writer.replace("b", [], [])):
         outcome = must(call).outcome
@@ -167,7 +167,7 @@ def test_an_expectation_that_fails_is_refused_and_not_recorded(storage: Storage)
 
 
 def test_what_is_expected_is_judged_before_what_is_replaced(storage: Storage) -> None:
-    """Section 8: a failed expectation is a refusal although a source is gone too."""
+    """A failed expectation is a refusal although a source is gone too."""
     store = storage.open()
     writer = store.writer("run", 1)
     refused = either(writer.replace("step", [], ["gone"], expect={"b": 1}))

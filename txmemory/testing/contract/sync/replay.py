@@ -212,7 +212,7 @@ def test_of_many_keys_each_is_answered_for_itself(storage: Storage) -> None:
 
 
 def test_a_write_many_names_each_key_and_each_item_once(storage: Storage) -> None:
-    """Section 4 of the architecture: keys distinct, items disjoint, 1 to 1,000 of them, or nothing is sent."""
+    """Keys are distinct, items disjoint, 1 to 1,000 of them, or nothing is sent."""
     writer = storage.open().writer("run", 1)
     before = storage.digest()
     for writes in (
@@ -289,7 +289,7 @@ def test_an_honest_replay_has_not_diverged(storage: Storage) -> None:
 
 
 def test_a_forgotten_key_applies_again(storage: Storage) -> None:
-    """Section 9: forget, then apply again, as often as one likes; a key that is not there is a success."""
+    """Forget, then apply again, as often as one likes; a key that is not there is a success."""
     store = storage.open()
     writer = store.writer("run", 1)
     for turn in range(1, 4):

@@ -17,8 +17,8 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-class ProcessGuard:
-    """Remembers the process that opened a store, and whether it has been closed."""
+class Lifetime:
+    """Of an open store: remembers the process that opened it, and whether it has been closed."""
 
     __slots__ = ("_generation", "closed")
 

@@ -1,0 +1,27 @@
+"""When a presenter passes a scope's fence, and what the fence is afterwards."""
+
+from typing import NamedTuple
+
+from txmemory.model.address import Fence, Presenter
+
+
+class Standing(NamedTuple):
+    """A scope's fence, and the first holder who was named with its token."""
+
+    fence: Fence
+    holder: str | None
+
+
+def advanced(standing: Standing | None, presenter: Presenter) -> Standing | None:
+    """What stands once the presenter has passed; None when it is fenced.
+
+    A newer fence takes the presenter's name or none. An equal one passes unless both sides name holders and the names
+    differ; the first name sticks, and a presenter without one changes none.
+    """
+    if standing is None or presenter.fence > standing.fence:
+        return Standing(presenter.fence, presenter.holder)
+    if presenter.fence < standing.fence:
+        return None
+    if standing.holder is not None and presenter.holder not in (None, standing.holder):
+        return None
+    return Standing(standing.fence, standing.holder or presenter.holder)
