@@ -25,7 +25,7 @@ from txmemory.backends.sqlite.reading import Rows
 from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.backends.steps import carry_out
 from txmemory.model.commit import Commit, Reply
-from txmemory.port import Closed, Lost
+from txmemory.port import Closed, Fault, Lost
 
 TOGETHER = 256
 """Commits that share one durable commit at the most."""
@@ -65,6 +65,11 @@ class _NotBegun(_Failed):
 
 class _Broken(_Failed):
     """One commit of a batch could not be carried out; the batch is undone."""
+
+
+def _for_one(error: BaseException) -> BaseException:
+    """A fault of its own for each caller: what is raised in a thread grows that thread's trace."""
+    return type(error)(error.code) if isinstance(error, Fault) else error
 
 
 class Writer:
@@ -179,7 +184,7 @@ class Writer:
                     self._write([waiting])
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is the callers' to know
             for waiting in batch:
-                waiting.fail(error.cause if isinstance(error, _NotBegun) else error)
+                waiting.fail(_for_one(error.cause if isinstance(error, _NotBegun) else error))
         else:
             for waiting, reply in zip(batch, replies, strict=True):
                 waiting.answer(reply)
@@ -255,9 +260,10 @@ class Writer:
                 try:
                     self._check(connection)
                     ask_in_turns(connection)
+                    tables = SqliteTables(connection, self._statements, self._clock)
                 except BaseException:
                     connection.close()
                     raise
-            self._connection, self._identity = connection, identity
-            self._tables = SqliteTables(connection, self._statements, self._clock)
+            self._tables, self._identity = tables, identity
+            self._connection = connection  # last: an interrupt before it leaves a writer that connects anew
         return self._connection
