@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -34,7 +35,7 @@ class _Scope(NamedTuple):
     row: ScopeRow
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class State:
     """All that the store holds. A copy shares every frozen row and none of the maps."""
 
@@ -183,17 +184,18 @@ class InMemory:
         self.changed = False
         self._clock = clock
         self._lifetime = lifetime
+        # A value is changed by nobody but the call that makes it; its lock would be held for ever in a forked child.
+        self._alone: AbstractContextManager[object] = nullcontext() if lifetime is None else state.lock
 
     def copy(self) -> "InMemory":
         """A value over a copy of the state that has not changed yet."""
-        with self.state.lock:
-            return InMemory(self.state.copy(), self._clock, None)
+        return InMemory(self.state.copy(), self._clock, None)
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
         """Runs the guard under the lock."""
         if self._lifetime is not None:
             self._lifetime.check()
-        with self.state.lock:
+        with self._alone:
             tables = _Tables(self.state, self._clock)
             reply = carry_out(tables, commit)
             self.changed = tables.flush() or self.changed
@@ -203,7 +205,7 @@ class InMemory:
         """Answers under the lock."""
         if self._lifetime is not None:
             self._lifetime.check()
-        with self.state.lock:
+        with self._alone:
             return cast(Page[Row], _answer(self.state, query, self._clock()))
 
     def close(self) -> None:

@@ -72,9 +72,11 @@ class Item:
                 raise ValueError(f"attributes are longer than {limits.ATTRIBUTES_BYTES} bytes of JSON")
             object.__setattr__(self, "attributes_text", text)
         if self.created_at is not None:
-            checked_integer(self.created_at, "created_at", TIME_LEAST, TIME_MOST)
+            created_at = checked_integer(self.created_at, "created_at", TIME_LEAST, TIME_MOST)
+            object.__setattr__(self, "created_at", created_at)
         if self.expires_at is not None:
-            checked_integer(self.expires_at, "expires_at", TIME_LEAST, TIME_MOST)
+            expires_at = checked_integer(self.expires_at, "expires_at", TIME_LEAST, TIME_MOST)
+            object.__setattr__(self, "expires_at", expires_at)
         if self.importance is not None:
             object.__setattr__(self, "importance", checked_importance(self.importance))
 
@@ -173,3 +175,7 @@ class Revision(NamedTuple):
     by: str | None
     reason: str
     salt: bytes
+
+    def __repr__(self) -> str:
+        """What it is, not whose."""
+        return f"<Revision {self.revision} {self.reason}>"

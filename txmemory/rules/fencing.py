@@ -11,6 +11,10 @@ class Standing(NamedTuple):
     fence: Fence
     holder: str | None
 
+    def __repr__(self) -> str:
+        """The fence alone."""
+        return f"<Standing {self.fence}>"
+
 
 def advanced(standing: Standing | None, presenter: Presenter) -> Standing | None:
     """What stands once the presenter has passed; None when it is fenced.
@@ -25,3 +29,8 @@ def advanced(standing: Standing | None, presenter: Presenter) -> Standing | None
     if standing.holder is not None and presenter.holder not in (None, standing.holder):
         return None
     return Standing(standing.fence, standing.holder or presenter.holder)
+
+
+def stands(standing: Standing, presenter: Presenter) -> bool:
+    """Whether the fence is as the presenter would leave it: there is nothing to raise and no name to note."""
+    return advanced(standing, presenter) == standing

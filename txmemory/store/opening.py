@@ -22,8 +22,9 @@ def open(
 
     `url` is `sqlite:///relative/path.db`, `sqlite:////absolute/path.db`, `sqlite:///:memory:` or `memory://`.
     `?synchronous=NORMAL` trades the last writes before a power loss for speed; the default FULL loses none.
-    `clock` answers an aware datetime and replaces the database's clock. `require_fence` refuses calls without a
-    writer. `deadline` is how many seconds a call may wait for others before it is `Contended`.
+    `clock` answers an aware datetime and replaces the database's clock; it must be quick and must not use the store.
+    `require_fence` refuses calls without a writer. `deadline` is how many seconds a call may wait for others before
+    it is `Contended`.
 
     Raises `CannotOpen`, or `SchemaMismatch` for a file of a newer release.
 

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
-    case,
     delete,
     func,
     insert,
@@ -53,31 +52,19 @@ def ordered(columns: tuple[str, ...], *, descending: bool) -> list[ColumnElement
     return [item.c[name].desc() if descending else item.c[name].asc() for name in columns]
 
 
-def advance_fence(upsert: Callable[[Any], Any]) -> ClauseElement:
-    """Raises a scope's fence; answers a row when the presenter is not fenced. `upsert` is the dialect's insert."""
+def put_standing(upsert: Callable[[Any], Any]) -> ClauseElement:
+    """Writes a scope's fence and holder, new or not; its order stays. `upsert` is the dialect's insert."""
     statement = upsert(scope).values(
         {
             **{name: bindparam(name) for name in ("tenant", "scope", "generation", "token", "holder")},
             **{name: literal_column("0") for name in ("seq", "last_at", "sealed")},
         }
     )
-    given = statement.excluded
-    newer = or_(
-        given.generation > scope.c.generation,
-        and_(given.generation == scope.c.generation, given.token > scope.c.token),
-    )
-    agrees = or_(scope.c.holder.is_(None), given.holder.is_(None), given.holder == scope.c.holder)
-    equal = and_(given.generation == scope.c.generation, given.token == scope.c.token, agrees)
-    raised: ClauseElement = statement.on_conflict_do_update(
+    written: ClauseElement = statement.on_conflict_do_update(
         index_elements=[scope.c.tenant, scope.c.scope],
-        set_={
-            "generation": given.generation,
-            "token": given.token,
-            "holder": case((newer, given.holder), else_=func.coalesce(scope.c.holder, given.holder)),
-        },
-        where=or_(newer, equal),
-    ).returning(scope.c.seq, scope.c.last_at, scope.c.sealed)
-    return raised
+        set_={name: statement.excluded[name] for name in ("generation", "token", "holder")},
+    )
+    return written
 
 
 def put_head(upsert: Callable[[Any], Any]) -> ClauseElement:
@@ -126,7 +113,7 @@ class Statements:
     """The text of every statement in one dialect; `select`, `count` and `match` by shape of condition."""
 
     compile: Compile
-    advance_fence: str
+    put_standing: str
     standing: str
     fence: str
     replayed: str
@@ -238,7 +225,7 @@ def _guard_statements() -> dict[str, ClauseElement]:
 def _change_statements(upsert: Callable[[Any], Any]) -> dict[str, ClauseElement]:
     """What changes rows, but for those of `_row_statements`."""
     return {
-        "advance_fence": advance_fence(upsert),
+        "put_standing": put_standing(upsert),
         "end_head": update(item)
         .where(
             item.c.tenant == bindparam("in_tenant"),

@@ -1,11 +1,10 @@
 """From a path to an open SQLite backend."""
 
-import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
+from txmemory.backends.sqlite.backend import Sqlite
 from txmemory.backends.sqlite.connecting import MINIMUM, SYNCHRONOUS, Place, code_of, use_write_ahead_log
 from txmemory.backends.sqlite.dialect import sqlite_statements
 from txmemory.backends.sqlite.reading import Readers
@@ -44,35 +43,19 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
         refuse_unknown_schema(connection)  # before anything is changed
         use_write_ahead_log(connection, place.patience)
         prepare_schema(connection)
+        writer = Writer(place, connection, check_schema, sqlite_statements(), clock)
     except sqlite3.Error as error:
         connection.close()
         raise cannot_open(error) from None
     except BaseException:
         connection.close()
         raise
-    statements = sqlite_statements()
-    writer = Writer(place, connection, check_schema, statements, clock)
     readers = None if place.path is None else Readers(place, check_schema)
-    return Sqlite(writer, readers, statements, clock)
-
-
-async def open_sqlite_async(place: Place, clock: Callable[[], int]) -> AsyncSqlite:
-    """The same, on a thread. Cancelled, what that thread opens is closed again."""
-    opening = asyncio.get_running_loop().run_in_executor(None, open_sqlite, place, clock)
-    try:
-        return AsyncSqlite(await asyncio.shield(opening))
-    except asyncio.CancelledError:
-        opening.add_done_callback(_close_again)
-        raise
-
-
-def _close_again(opened: "asyncio.Future[Sqlite]") -> None:
-    if not opened.cancelled() and opened.exception() is None:
-        opened.result().writer.stop()
+    return Sqlite(writer, readers, sqlite_statements(), clock)
 
 
 _WHY = {
-    "SQLITE_CANTOPEN": "the file cannot be opened: its folder is not there, or may not be read or written",
+    "SQLITE_CANTOPEN": "the file cannot be opened: it is a folder, or its folder is missing or may not be used",
     "SQLITE_NOTADB": "the file is not a database",
     "SQLITE_READONLY": "the file, or its folder, may not be written",
     "SQLITE_BUSY": "others held the file until the deadline",

@@ -9,11 +9,11 @@ from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import event_from, recorded_from, revision_from, stored_from
 from txmemory.backends.sql.statements import Statements
 from txmemory.backends.sqlite.connecting import Identity, Place, translated
-from txmemory.model.address import Fence, Presenter, namespace_text
+from txmemory.model.address import Fence, namespace_text
 from txmemory.model.commit import Commit, Recorded, Reply
 from txmemory.model.item import Stored
 from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
-from txmemory.rules.fencing import Standing, advanced
+from txmemory.rules.fencing import Standing, stands
 
 Rows = list[tuple[Any, ...]]
 IDLE_READERS = 8
@@ -79,12 +79,6 @@ class Readers:
                 self._idle.pop()[1].close()
 
 
-def stands(presenter: Presenter, generation: int, token: int, holder: str | None) -> bool:
-    """Whether the fence is as the presenter would leave it: there is nothing to raise and no name to note."""
-    standing = Standing(Fence(generation, token), holder)
-    return advanced(standing, presenter) == standing
-
-
 def replayed(statements: Statements, fetch: Fetch, commit: Commit) -> Reply | None:
     """Step 0: when the presenter is the newest and every key is applied, what is recorded; nothing is written."""
     presenter = commit.presenter
@@ -99,7 +93,7 @@ def replayed(statements: Statements, fetch: Fetch, commit: Commit) -> Reply | No
         if not rows:
             return None
         ((generation, token, holder, *record),) = rows
-        if not stands(presenter, generation, token, holder):
+        if not stands(Standing(Fence(generation, token), holder), presenter):
             return None
         fingerprint, outcome = recorded_from(record)
         met.append(Recorded(outcome, fingerprint))
