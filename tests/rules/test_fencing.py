@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from txmemory.model.address import Fence, Presenter
-from txmemory.rules.fencing import Standing, advanced
+from txmemory.rules.fencing import Standing, advanced, stands
 
 presenters = st.builds(
     Presenter,
@@ -46,3 +46,13 @@ def test_a_presenter_passes_its_own_standing_and_changes_nothing(presenter: Pres
     standing = advanced(None, presenter)
     assert standing == Standing(presenter.fence, presenter.holder)
     assert advanced(standing, presenter) == standing
+
+
+def test_a_fence_stands_where_a_presenter_would_leave_it_as_it_is() -> None:
+    standing = Standing(Fence(0, 5), "ada")
+    assert stands(standing, Presenter("run", 5))
+    assert stands(standing, Presenter("run", 5, holder="ada"))
+    assert not stands(standing, Presenter("run", 5, holder="bob"))
+    assert not stands(standing, Presenter("run", 4))
+    assert not stands(standing, Presenter("run", 6))
+    assert not stands(Standing(Fence(0, 5), None), Presenter("run", 5, holder="ada"))
