@@ -63,8 +63,11 @@ class Item:
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES))
-        object.__setattr__(self, "text", checked_text(self.text, "text", limits.TEXT_BYTES, empty=True))
+        kind = checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES)
+        text = checked_text(self.text, "text", limits.TEXT_BYTES, empty=True)
+        if kind is not self.kind or text is not self.text:
+            object.__setattr__(self, "kind", kind)
+            object.__setattr__(self, "text", text)
         if self.attributes is not NO_ATTRIBUTES:
             object.__setattr__(self, "attributes", checked_attributes(self.attributes))
             text = canonical_json(dict(self.attributes))

@@ -38,16 +38,19 @@ class SqliteTables:
         """A read, and a write where the presenter moves the fence."""
         place = {"tenant": tenant, "scope": presenter.scope, "key": keys[0] if keys else ""}
         known = self._execute(self._statements.standing, place).fetchone()
-        self._first = known and known[6:]
-        before = known and Standing(Fence(*known[:2]), known[2])
+        if known is None:
+            self._first, before, row = None, None, ScopeRow(0, 0, sealed=False)
+        else:
+            generation, token, holder, seq, last_at, sealed, *self._first = known
+            before, row = Standing(Fence(generation, token), holder), ScopeRow(seq, last_at, sealed == 1)
         after = advanced(before, presenter)
         if after is None:
             return None
-        if after != before:
+        if after is not before:
             (generation, token), holder = after
             values = {"tenant": tenant, "scope": presenter.scope, "generation": generation, "token": token}
             self._execute(self._statements.put_standing, {**values, "holder": holder})
-        return ScopeRow(0, 0, sealed=False) if known is None else ScopeRow(known[3], known[4], known[5] == 1)
+        return row
 
     def fence(self, tenant: str, scope: str) -> Fence:
         """A plain read."""
