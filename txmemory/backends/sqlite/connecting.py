@@ -124,19 +124,19 @@ def take_write_lock(connection: sqlite3.Connection, patience: float) -> None:
     The engine's own waiting asks ever more seldom, down to ten times a second, and beside busier processes that is
     too seldom to get the lock in many seconds: the pauses here are random and never longer than 10 milliseconds.
     """
-    ends = time.monotonic() + patience
+    ends = 0.0
     longest = 0.0005
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")
+            return
         except sqlite3.OperationalError as error:
+            ends = ends or time.monotonic() + patience
             remaining = ends - time.monotonic()
-            if not code_of(error).startswith(_BUSY) or remaining <= 0:
+            if not code_of(error).startswith(_BUSY) or patience <= 0 or remaining <= 0:
                 raise
             time.sleep(min(random.uniform(0, longest), remaining))
             longest = min(2 * longest, PAUSE)
-        else:
-            return
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> None:
