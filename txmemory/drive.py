@@ -33,6 +33,11 @@ class _Attempts:
         self._lost = False
 
     @property
+    def spent(self) -> bool:
+        """Whether there is neither time nor an attempt left."""
+        return self.most == 1 or self.remaining <= 0
+
+    @property
     def remaining(self) -> float:
         """Seconds until the deadline, never negative."""
         return max(0.0, self._ends - time.monotonic())
@@ -98,7 +103,7 @@ def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
 
 
 def _again(first: Fault, attempts: _Attempts, backend: Backend) -> object:
-    if not attempts.worth_repeating(first) or attempts.most == 1:
+    if not attempts.worth_repeating(first) or attempts.spent:
         return attempts.refusal(first)
     try:
         return tenacity.Retrying(**attempts.policy())(_once, attempts, backend)
@@ -132,7 +137,7 @@ async def run_async(flow: Flow[Answer], backend: AsyncBackend, patience: Patienc
 
 
 async def _again_async(first: Fault, attempts: _Attempts, backend: AsyncBackend) -> object:
-    if not attempts.worth_repeating(first) or attempts.most == 1:
+    if not attempts.worth_repeating(first) or attempts.spent:
         return attempts.refusal(first)
     try:
         return await tenacity.AsyncRetrying(**attempts.policy())(_once_async, attempts, backend)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import txmemory
-from txmemory import Closed, Memory, must
+from txmemory import CannotOpen, Closed, Memory, must
 from txmemory.backends.sqlite import writer as writing
 from txmemory.backends.sqlite.backend import Sqlite
 from txmemory.testing.processes import fork
@@ -62,3 +62,11 @@ def test_a_forked_child_ends_though_a_lock_was_held_when_it_was_forked(tmp_path:
         with backend.writer._accepting, fork(work) as child:
             assert child.answer() == "ended"
         must(store.store(Memory("tea", id="a")))
+
+
+def test_a_file_with_another_name_is_refused_since_it_would_have_another_log(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    txmemory.open(f"sqlite:///{path}").close()
+    path.with_name("b.db").hardlink_to(path)
+    with pytest.raises(CannotOpen, match="other names"):
+        txmemory.open(f"sqlite:///{path}")

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import threading
+from collections import Counter
 
 from txmemory.port import Closed, ForkedStore
 
@@ -10,8 +12,40 @@ _generation = [next(_generations)]
 """Which process this is, counted through its forks: the process id would have to be asked of the system."""
 
 
+_held: Counter[object] = Counter()
+"""What this process has open, by whatever tells one thing from another."""
+_inherited: set[object] = set()
+"""What was open in the process that this one was forked from."""
+_counting = [threading.Lock()]
+
+
 def _forked() -> None:
     _generation[0] = next(_generations)
+    _counting[0] = threading.Lock()
+    _inherited.update(_held)
+    _held.clear()
+
+
+def refuse_inherited(thing: object) -> None:
+    """Raises `ForkedStore` for what was open across a fork: the engine's locks on it would be hollow here."""
+    if thing in _inherited:
+        raise ForkedStore(
+            "the file was open when this process was forked: use it in a process started afresh"
+        )
+
+
+def hold(thing: object) -> None:
+    """Notes that this process has it open."""
+    with _counting[0]:
+        _held[thing] += 1
+
+
+def let_go(thing: object) -> None:
+    """Notes that this process has it open once less."""
+    with _counting[0]:
+        _held[thing] -= 1
+        if _held[thing] <= 0:
+            del _held[thing]
 
 
 os.register_at_fork(after_in_child=_forked)

@@ -12,6 +12,7 @@ from txmemory.store.aio.store import AsyncStore
 from txmemory.store.core import Handle
 from txmemory.store.sync.store import Store
 
+DEADLINE_MOST = 86_400
 Clock = Callable[[], datetime]
 
 
@@ -68,6 +69,6 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
 def _patience(deadline: float) -> Patience:
     if not isinstance(deadline, int | float) or isinstance(deadline, bool):  # type: ignore[redundant-expr]  # untyped callers
         raise TypeError("deadline must be a number of seconds")
-    if not math.isfinite(deadline) or deadline <= 0:
-        raise ValueError("deadline must be a positive number of seconds")
+    if not math.isfinite(deadline) or not 0 < deadline <= DEADLINE_MOST:
+        raise ValueError(f"deadline must be a number of seconds above 0 and at most {DEADLINE_MOST}")
     return Patience(deadline=float(deadline))

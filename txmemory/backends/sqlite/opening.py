@@ -3,7 +3,9 @@
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 
+from txmemory.backends.lifetime import refuse_inherited
 from txmemory.backends.sqlite.backend import Sqlite
 from txmemory.backends.sqlite.connecting import MINIMUM, SYNCHRONOUS, Place, code_of, use_write_ahead_log
 from txmemory.backends.sqlite.dialect import sqlite_statements
@@ -35,6 +37,7 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
     """Connects, makes or checks the schema, starts the writer. Leaves nothing open when it fails."""
     if sqlite3.sqlite_version_info < MINIMUM:
         raise CannotOpen("SQLite is older than 3.35")
+    _refuse_what_cannot_be_shared(place)
     try:
         connection = place.connect(create=True)
     except sqlite3.Error as error:
@@ -52,6 +55,19 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
         raise
     readers = None if place.path is None else Readers(place, check_schema)
     return Sqlite(writer, readers, sqlite_statements(), clock)
+
+
+def _refuse_what_cannot_be_shared(place: Place) -> None:
+    """A file that was open across a fork, or that has several names: its locks or its log would not be one."""
+    if place.path is None:
+        return
+    try:
+        found = Path(place.path).stat()
+    except OSError:
+        return  # connecting makes it, or says why not
+    refuse_inherited((found.st_dev, found.st_ino))
+    if S_ISREG(found.st_mode) and found.st_nlink > 1:
+        raise CannotOpen("the file has other names (hard links), and under each it would have another log")
 
 
 _WHY = {

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from txmemory.backends.lifetime import hold, let_go
 from txmemory.backends.sql.statements import Statements
 from txmemory.backends.sqlite.connecting import (
     Place,
@@ -90,6 +91,8 @@ class Writer:
         self._statements = statements
         self._clock = clock
         self._identity = place.identity()
+        self._held: object = self._identity or self  # a database in memory is nobody else's
+        hold(self._held)
         self._connection: sqlite3.Connection | None = connection
         ask_in_turns(connection)
         self._tables = SqliteTables(connection, statements, clock)
@@ -169,6 +172,7 @@ class Writer:
         with self.between:
             if self._connection is not None:
                 self._connection.close()
+        let_go(self._held)
 
     def _write(self, batch: Sequence[Waiting]) -> None:
         ends = min(waiting.ends for waiting in batch)
