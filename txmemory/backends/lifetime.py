@@ -70,7 +70,7 @@ class Lifetime:
         if self.closed:
             raise Closed("the store is closed")
         if _generation[0] != self._generation:
-            raise ForkedStore("the store was opened in another process: open it anew after a fork")
+            raise ForkedStore("the store was opened in another process: fork first, and open then")
 
     def close(self) -> None:
         """Refuses every later call."""
