@@ -1,4 +1,4 @@
-"""Whether an open store may be used: not after close, and not in a process that it was not opened in."""
+"""Whether a store may be opened and used: not across a fork, and not after close."""
 
 import itertools
 import os

@@ -114,9 +114,8 @@ class Sqlite:
         self.writer = writer
         self._readers = readers
         self._fetch = readers or writer.fetch  # a database in memory has one connection
-        weakref.finalize(
-            self, _stop, writer, self.lifetime
-        )  # a store that nobody closed leaves no thread behind
+        # A store that nobody closed leaves no thread behind.
+        weakref.finalize(self, _stop, writer, self.lifetime)
         self._statements = statements
         self._clock = clock
 

@@ -74,7 +74,7 @@ def _for_one(error: BaseException) -> BaseException:
 
 
 class Writer:
-    """Runs commits in the order of their arrival on its own thread and connection."""
+    """Runs commits over one connection: on its own thread in the order of arrival, or at once on a caller's."""
 
     def __init__(
         self,
