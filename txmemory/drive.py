@@ -29,8 +29,13 @@ class _Attempts:
     def __init__(self, request: Request, patience: Patience) -> None:
         self.request = request
         self._ends = time.monotonic() + patience.deadline
-        self._most = patience.attempts
+        self.most = patience.attempts
         self._lost = False
+
+    @property
+    def spent(self) -> bool:
+        """Whether there is neither time nor an attempt left."""
+        return self.most == 1 or self.remaining <= 0
 
     @property
     def remaining(self) -> float:
@@ -53,7 +58,7 @@ class _Attempts:
         return {
             "retry": tenacity.retry_if_exception(self.worth_repeating),
             "wait": tenacity.wait_random_exponential(multiplier=0.005, max=0.5),
-            "stop": tenacity.stop_after_attempt(max(1, self._most - 1))
+            "stop": tenacity.stop_after_attempt(max(1, self.most - 1))
             | tenacity.stop_before_delay(self.remaining),
             "reraise": True,
         }
@@ -98,7 +103,7 @@ def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
 
 
 def _again(first: Fault, attempts: _Attempts, backend: Backend) -> object:
-    if not attempts.worth_repeating(first):
+    if not attempts.worth_repeating(first) or attempts.spent:
         return attempts.refusal(first)
     try:
         return tenacity.Retrying(**attempts.policy())(_once, attempts, backend)
@@ -132,7 +137,7 @@ async def run_async(flow: Flow[Answer], backend: AsyncBackend, patience: Patienc
 
 
 async def _again_async(first: Fault, attempts: _Attempts, backend: AsyncBackend) -> object:
-    if not attempts.worth_repeating(first):
+    if not attempts.worth_repeating(first) or attempts.spent:
         return attempts.refusal(first)
     try:
         return await tenacity.AsyncRetrying(**attempts.policy())(_once_async, attempts, backend)

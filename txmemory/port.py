@@ -45,7 +45,7 @@ class Closed(Exception):
 
 
 class ForkedStore(Exception):
-    """The store is used in another process than the one that opened it: open it anew after a fork."""
+    """The store, or its file, was open when this process was forked: fork first and open then."""
 
 
 class Corrupted(Exception):

@@ -17,6 +17,10 @@ class Refused(Exception):
         super().__init__(repr(refusal))
         self.refusal = refusal
 
+    def __reduce__(self) -> tuple[type["Refused"], tuple[Refusal]]:
+        """It may travel between processes."""
+        return Refused, (self.refusal,)
+
 
 def either(result: Result[Value, Refused_]) -> Value | Refused_:
     """The value or the refusal as one value to `match` on, fully typed and exhaustive.

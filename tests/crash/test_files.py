@@ -189,7 +189,7 @@ def test_a_place_where_no_file_may_be_made_is_refused() -> None:
     with folder_for_nobody() as folder:
         folder.chmod(0o555)
         assert as_nobody(lambda: open_refused(folder / "new.db")) == (
-            "CannotOpen the file cannot be opened: its folder is not there, or may not be read or written"
+            "CannotOpen the file cannot be opened: it is a folder, or its folder is missing or may not be used"
             " (SQLITE_CANTOPEN)"
         )
         assert list(folder.iterdir()) == []

@@ -178,24 +178,27 @@ def test_a_process_stopped_inside_its_transaction_blocks_others_for_their_deadli
 ) -> None:
     """C7, F10: looks and writes alike; the deadline is the promise, so these tests alone look at a clock."""
     path = tmp_path / "shared.db"
-    with txmemory.open(f"sqlite:///{path}", deadline=DEADLINE) as store:
+    with txmemory.open(f"sqlite:///{path}") as store:
         must(store.writer("run", 1).write("before", [Memory("tea", id="before")]))
 
-        def timed(place: int) -> tuple[object, float]:
-            began = time.monotonic()
-            if place % 2:
-                answer: object = either(store.writer("run", 2).applied("stopped"))
-            else:
-                answer = either(store.writer(f"beside {place}", 1).write("key", [Memory("tea")]))
-            return answer, time.monotonic() - began
+    def timed(place: int) -> tuple[object, float]:
+        began = time.monotonic()
+        if place % 2:
+            answer: object = either(store.writer("run", 2).applied("stopped"))
+        else:
+            answer = either(store.writer(f"beside {place}", 1).write("key", [Memory("tea")]))
+        return answer, time.monotonic() - began
 
-        with stopped_inside_its_transaction(path) as child:
-            for answer, seconds in race(*(partial(timed, place) for place in range(8))):
-                assert answer == Contended()
-                assert seconds < 2 * DEADLINE
-            assert must(store.get("before")) is not None
-            child.go_on()
-            assert isinstance(child.answer(), Receipt)
+    with (
+        stopped_inside_its_transaction(path) as child,
+        txmemory.open(f"sqlite:///{path}", deadline=DEADLINE) as store,
+    ):
+        for answer, seconds in race(*(partial(timed, place) for place in range(8))):
+            assert answer == Contended()
+            assert seconds < 2 * DEADLINE
+        assert must(store.get("before")) is not None
+        child.go_on()
+        assert isinstance(child.answer(), Receipt)
         assert must(store.writer("run", 2).applied("stopped")) is not None
     assert {id for id, _, _ in snapshot(path).items} == {"before", "stopped"}
 
@@ -205,22 +208,23 @@ async def test_a_process_stopped_inside_its_transaction_blocks_who_awaits_for_th
 ) -> None:
     """C7, F10: and the event loop goes on meanwhile."""
     path = tmp_path / "shared.db"
-    async with txmemory.open_async(f"sqlite:///{path}", deadline=DEADLINE) as store:
-        must(await store.writer("run", 1).write("before", [Memory("tea", id="before")]))
+    with txmemory.open(f"sqlite:///{path}") as blocking:
+        must(blocking.writer("run", 1).write("before", [Memory("tea", id="before")]))
+    with stopped_inside_its_transaction(path) as child:
+        async with txmemory.open_async(f"sqlite:///{path}", deadline=DEADLINE) as store:
 
-        async def timed(place: int) -> tuple[object, float]:
-            began = time.monotonic()
-            if place % 2:
-                answer: object = either(await store.writer("run", 2).applied("stopped"))
-            else:
-                answer = either(await store.writer(f"beside {place}", 1).write("key", [Memory("tea")]))
-            return answer, time.monotonic() - began
+            async def timed(place: int) -> tuple[object, float]:
+                began = time.monotonic()
+                if place % 2:
+                    answer: object = either(await store.writer("run", 2).applied("stopped"))
+                else:
+                    answer = either(await store.writer(f"beside {place}", 1).write("key", [Memory("tea")]))
+                return answer, time.monotonic() - began
 
-        with stopped_inside_its_transaction(path) as child:
             for answer, seconds in await race_async(*(partial(timed, place) for place in range(8))):
                 assert answer == Contended()
                 assert seconds < 2 * DEADLINE
             assert must(await store.get("before")) is not None
             child.go_on()
             assert isinstance(await asyncio.to_thread(child.answer), Receipt)
-        assert must(await store.writer("run", 2).applied("stopped")) is not None
+            assert must(await store.writer("run", 2).applied("stopped")) is not None

@@ -51,8 +51,10 @@ def test_after_a_fork_the_child_is_refused_by_name_and_harms_nothing(tmp_path: P
         line.send("refused")
         assert line.recv() == "close"
         store.close()
-        with txmemory.open(url) as anew:
-            write(anew, "of the child")
+        with pytest.raises(ForkedStore):  # the engine's locks on this file would be hollow here
+            txmemory.open(url)
+        with txmemory.open(f"{url}.other") as other:
+            write(other, "of the child")
         return names + refused(store)
 
     with txmemory.open(url) as store:
@@ -63,9 +65,9 @@ def test_after_a_fork_the_child_is_refused_by_name_and_harms_nothing(tmp_path: P
             child.say("close")
             assert child.answer() == 5 * ["ForkedStore"] + 5 * ["Closed"]
         write(store, "after")
-        assert must(store.count()) == 4
+        assert must(store.count()) == 3
     assert {id for id, _, _ in snapshot(tmp_path / "shared.db").items} == {
-        "before", "while the child lives", "of the child", "after",
+        "before", "while the child lives", "after",
     }  # fmt: skip
 
 

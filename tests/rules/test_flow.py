@@ -121,7 +121,7 @@ def test_a_read_that_fails_on_the_way_answers_no_part(refusal: Contended | Unava
 
 def test_a_get_answers_the_item_or_none() -> None:
     asked, found = scripted(reading.get("t", at("00001")), Page((stored(1),)))
-    assert (asked, must(found)) == ([Get("t", at("00001"))], stored(1))
+    assert (asked, must(found)) == ([Get("t", (at("00001"),))], stored(1))
     assert must(scripted(reading.get("t", at("a")), Page(()))[1]) is None
 
 

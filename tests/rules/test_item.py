@@ -150,3 +150,20 @@ def test_a_commitment_binds_everything_that_the_item_says() -> None:
     others.append(commitment(salt, Item("knowledge", "tea"), 1))
     others.append(commitment(bytes(15) + b"\x01", Item("knowledge", "tea"), 0))
     assert len({bound, *others}) == len(others) + 1
+
+
+class Spoken(str):
+    """A text that says something else of itself."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "***"
+
+
+def test_a_text_of_another_class_is_kept_and_digested_as_the_text_that_it_is() -> None:
+    spoken = Item(Spoken("note"), Spoken("tea"), attributes={Spoken("k"): Spoken("v")})
+    plain = Item("note", "tea", attributes={"k": "v"})
+    assert spoken == plain
+    assert spoken.digest == plain.digest
+    assert {type(spoken.kind), type(spoken.text), *map(type, spoken.attributes.values())} == {str}

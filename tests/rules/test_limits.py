@@ -51,6 +51,7 @@ SIZED: list[Sized] = [
     ("holder", lambda n: Presenter("run", 1, holder="a" * n), 512),
     ("kind", lambda n: Item("a" * n), 512),
     ("kind of a condition", lambda n: KindIn(frozenset(["a" * n])), 512),
+    ("kinds of a condition", lambda n: KindIn(frozenset(f"{i}" for i in range(n))), 1_000),
     ("custom type", lambda n: Memory("tea", memory_type=Custom("a" * n)), 505),
     ("namespace parts", lambda n: checked_namespace(("a",) * n), 16),
     ("namespace bytes", lambda n: checked_namespace(("a" * n,)), 1_020),

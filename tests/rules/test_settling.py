@@ -48,6 +48,7 @@ FENCED = Fenced(PRESENTER.fence, NEWEST)
 REPLAYED = Receipt(outcome(), replayed=True)
 DIVERGED = Receipt(outcome(), replayed=True, diverged=True)
 UNTOLD = Contended(outcome_unknown=True)
+SEALED = Sealed(outcome_unknown=True)
 NEVER = Unexpected
 
 # For each reply what each call answers, in the order of CALLS.
@@ -68,7 +69,8 @@ ANSWERS: dict[str, tuple[Reply | Accident, list[object]]] = {
         (Recorded(outcome(), OTHER),),
         [DIVERGED, KeyReused(), outcome(), NEVER, NEVER, NEVER, NEVER],
     ),
-    "closed": ((Finished(),), [Sealed(), Sealed(), Sealed(), Sealed(), NEVER, NEVER, NEVER]),
+    "finished": ((Finished(),), [Sealed(), Sealed(), Sealed(), Sealed(), NEVER, NEVER, NEVER]),
+    "finished since": ((Finished(lost=True),), [SEALED, SEALED, SEALED, SEALED, NEVER, NEVER, NEVER]),
     "too many to evict": (
         (Found({}, 1_001),),
         [TooManyToEvict(1_001), TooManyToEvict(1_001), None, NEVER, NEVER, TooManyToEvict(1_001), NEVER],
@@ -110,7 +112,10 @@ def test_a_fence_met_after_a_lost_answer_says_that_the_outcome_cannot_be_told() 
 def test_a_failed_guard_says_what_was_found(expected: int | None, actual: int, refusal: object) -> None:
     command = write(put("a"), expect=(Guard(at("b"), 1), Guard(at("a"), expected)))
     reply = (Found({at("b"): 1, at("a"): actual}),)
-    assert either(settling.write(command, PRESENTER, reply)) == refusal
+    answer = either(settling.write(command, PRESENTER, reply))
+    assert answer == refusal
+    assert isinstance(answer, AlreadyExists | StaleRevision)
+    assert answer.id == "a"
 
 
 def test_of_several_failed_guards_the_first_that_the_caller_named_is_told() -> None:

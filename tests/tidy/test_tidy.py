@@ -20,6 +20,9 @@ UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")
 CHECKPOINT = re.compile("wal_checkpoint", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.~:/-])/(?:Users|home|mnt|opt|root|tmp|work)/|\b[A-Z]:\\Users\\")
 
+# A place in a text that is no part of the project: whoever reads the code cannot look it up.
+ELSEWHERE = re.compile(r"\b(?:section|weakness|seed|requirement) \d", re.IGNORECASE)
+
 # A switched-off check, and the reason that has to stand behind it.
 SILENCED = re.compile(r"#\s*(?:type:\s*ignore|noqa|pyright:\s*ignore|pragma:\s*no)\b(?P<rest>.*)")
 REASON = re.compile(r"^(?:\[[\w, -]+\]|:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|\s+(?:cover|branch))\s*[-#]\s*\S")
@@ -71,6 +74,10 @@ def test_no_checkpoint_of_the_log_is_forced() -> None:
 
 def test_no_path_of_one_machine_is_written_down() -> None:
     assert places(MACHINE_PATH, prose_and_code()) == []
+
+
+def test_nothing_points_to_a_text_that_is_not_here() -> None:
+    assert places(ELSEWHERE, prose_and_code()) == []
 
 
 def test_no_check_is_silenced_without_a_reason() -> None:

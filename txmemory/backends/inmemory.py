@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -34,7 +35,7 @@ class _Scope(NamedTuple):
     row: ScopeRow
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class State:
     """All that the store holds. A copy shares every frozen row and none of the maps."""
 
@@ -183,17 +184,18 @@ class InMemory:
         self.changed = False
         self._clock = clock
         self._lifetime = lifetime
+        # A value is changed by nobody but the call that makes it; its lock would be held for ever in a forked child.
+        self._alone: AbstractContextManager[object] = nullcontext() if lifetime is None else state.lock
 
     def copy(self) -> "InMemory":
         """A value over a copy of the state that has not changed yet."""
-        with self.state.lock:
-            return InMemory(self.state.copy(), self._clock, None)
+        return InMemory(self.state.copy(), self._clock, None)
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
         """Runs the guard under the lock."""
         if self._lifetime is not None:
             self._lifetime.check()
-        with self.state.lock:
+        with self._alone:
             tables = _Tables(self.state, self._clock)
             reply = carry_out(tables, commit)
             self.changed = tables.flush() or self.changed
@@ -203,7 +205,7 @@ class InMemory:
         """Answers under the lock."""
         if self._lifetime is not None:
             self._lifetime.check()
-        with self.state.lock:
+        with self._alone:
             return cast(Page[Row], _answer(self.state, query, self._clock()))
 
     def close(self) -> None:
@@ -233,11 +235,12 @@ class AsyncInMemory:
 
 def _answer(state: State, query: Query[Any], now: int) -> Page[Any]:
     match query:
-        case Get(tenant=tenant, address=address):
-            head = state.heads.get((tenant, address.namespace), {}).get(address.id)
-            if head is None or not live_revision(head, now):
-                return Page(())
-            return Page((_stored(state, tenant, head),))
+        case Get(tenant=tenant, addresses=addresses):
+            heads = [
+                state.heads.get((tenant, address.namespace), {}).get(address.id) for address in addresses
+            ]
+            live = [head for head in heads if head is not None and live_revision(head, now)]
+            return Page(tuple(_stored(state, tenant, head) for head in live))
         case Select(after=after, limit=limit):
             found = sorted(_selected(state, query, now), key=_by_recall, reverse=True)
             if after is not None:

@@ -104,10 +104,10 @@ async def open_backend_async(options: Options) -> AsyncBackend:
             _nothing_beside(place)
             return AsyncInMemory(InMemory(State(), options.microseconds_clock(), Lifetime()))
         case "sqlite":
-            from txmemory.backends.sqlite.opening import open_sqlite_async, place_of
+            from txmemory.backends.sqlite.awaiting import open_sqlite_async
 
-            file = place_of(place.path, place.query, options.deadline)
-            return await open_sqlite_async(file, options.microseconds_clock())
+            clock = options.microseconds_clock()
+            return await open_sqlite_async(place.path, place.query, options.deadline, clock)
         case "postgresql":
             from txmemory.backends.postgres.opening import open_postgres_async
             from txmemory.backends.postgres.place import place_of as server_of

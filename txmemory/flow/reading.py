@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 
 def get(tenant: str, address: Address) -> Flow[Result[Stored | None, ReadRefusal]]:
     """The live item at an address."""
-    page = yield from ask(Get(tenant, address))
+    page = yield from ask(Get(tenant, (address,)))
     if isinstance(page, Page):
         return Success(page.rows[0] if page.rows else None)
     return Failure(page)

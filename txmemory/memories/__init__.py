@@ -1,1 +1,1 @@
-"""The vocabulary of seed stores for conversations, entities, knowledge, user facts and tasks: memories over items."""
+"""The vocabulary of conversations, entities, knowledge, user facts and tasks: memories over items."""

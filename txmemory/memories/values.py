@@ -103,7 +103,7 @@ class Memory:
             importance=importance,
         )
         if revision is not None:
-            checked_integer(revision, "revision", 1, limits.INTEGER_MOST)
+            revision = checked_integer(revision, "revision", 1, limits.INTEGER_MOST)
         put = object.__setattr__
         put(self, "content", item.text)
         put(self, "memory_type", kind)

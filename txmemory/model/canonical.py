@@ -47,16 +47,17 @@ def checked_text(value: object, name: str, most: int, *, empty: bool = False) ->
     """
     if not isinstance(value, str):
         raise TypeError(f"{name} must be text")
-    if not value and not empty:
+    text = value if type(value) in _PLAIN else str.__str__(value)
+    if not text and not empty:
         raise ValueError(f"{name} is empty")
-    if "\x00" in value:
+    if "\x00" in text:
         raise ValueError(f"{name} contains NUL")
-    size = len(value) if value.isascii() else _size(value)
+    size = len(text) if text.isascii() else _size(text)
     if size is None:
         raise ValueError(f"{name} contains a lone surrogate")
     if size > most:
         raise ValueError(f"{name} is longer than {most} bytes")
-    return value if type(value) in _PLAIN else str.__str__(value)
+    return text
 
 
 def _size(text: str) -> int | None:
@@ -71,9 +72,10 @@ def checked_integer(value: object, name: str, least: int, most: int) -> int:
     """`value` when it is an integer (a bool is none) in `least` .. `most`."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an integer")
-    if not least <= value <= most:
+    number = int.__int__(value)
+    if not least <= number <= most:
         raise ValueError(f"{name} is outside {least} .. {most}")
-    return int(value)
+    return number
 
 
 quoted = json.JSONEncoder(ensure_ascii=False).encode

@@ -56,7 +56,9 @@ class Write:
         for guards in (self.expect, self.sources):
             given.append(len(guards))
             for guard in sorted(guards, key=lambda each: each.address.order) if guards else ():
-                given += (*guard.address.order, guard.revision)
+                (namespace, id), revision = guard
+                ours = isinstance(id, GeneratedId)
+                given += (namespace_text(namespace), None if ours else id, revision)
         if self.given_bounds:
             for bound in self.bounds:
                 given += (namespace_text(bound.namespace), bound.most)

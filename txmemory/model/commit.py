@@ -93,6 +93,10 @@ class Commit(NamedTuple):
     entries: tuple[Entry, ...]
     bounds: tuple[Bound, ...] = ()
 
+    def __repr__(self) -> str:
+        """Its parts, not its tenant."""
+        return f"<Commit {self.presenter} {self.entries} {self.bounds}>"
+
 
 class Done(NamedTuple):
     """The entry was carried out, with this outcome."""

@@ -63,8 +63,11 @@ class Item:
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES))
-        object.__setattr__(self, "text", checked_text(self.text, "text", limits.TEXT_BYTES, empty=True))
+        kind = checked_text(self.kind, "kind", limits.TEXT_KEY_BYTES)
+        text = checked_text(self.text, "text", limits.TEXT_BYTES, empty=True)
+        if kind is not self.kind or text is not self.text:
+            object.__setattr__(self, "kind", kind)
+            object.__setattr__(self, "text", text)
         if self.attributes is not NO_ATTRIBUTES:
             object.__setattr__(self, "attributes", checked_attributes(self.attributes))
             text = canonical_json(dict(self.attributes))
@@ -72,9 +75,11 @@ class Item:
                 raise ValueError(f"attributes are longer than {limits.ATTRIBUTES_BYTES} bytes of JSON")
             object.__setattr__(self, "attributes_text", text)
         if self.created_at is not None:
-            checked_integer(self.created_at, "created_at", TIME_LEAST, TIME_MOST)
+            created_at = checked_integer(self.created_at, "created_at", TIME_LEAST, TIME_MOST)
+            object.__setattr__(self, "created_at", created_at)
         if self.expires_at is not None:
-            checked_integer(self.expires_at, "expires_at", TIME_LEAST, TIME_MOST)
+            expires_at = checked_integer(self.expires_at, "expires_at", TIME_LEAST, TIME_MOST)
+            object.__setattr__(self, "expires_at", expires_at)
         if self.importance is not None:
             object.__setattr__(self, "importance", checked_importance(self.importance))
 
@@ -173,3 +178,7 @@ class Revision(NamedTuple):
     by: str | None
     reason: str
     salt: bytes
+
+    def __repr__(self) -> str:
+        """What it is, not whose."""
+        return f"<Revision {self.revision} {self.reason}>"

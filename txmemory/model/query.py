@@ -25,16 +25,20 @@ class Query(Generic[Row]):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        """Its name alone: where it looks, and behind what, is the caller's."""
+        return f"<{type(self).__name__}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Get(Query[Stored]):
-    """The live item at an address: one row or none."""
+    """The live items at these addresses, those that are there, in the order asked."""
 
     tenant: str
-    address: Address
+    addresses: tuple[Address, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Select(Query[Stored]):
     """Live items of a namespace that the condition accepts, newest first, behind `after` (created_at, id)."""
 
@@ -45,7 +49,7 @@ class Select(Query[Stored]):
     limit: int = limits.PAGE_ROWS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Count(Query[int]):
     """How many live items of a namespace the condition accepts: one row."""
 
@@ -54,7 +58,7 @@ class Count(Query[int]):
     condition: Condition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Revisions(Query[Revision]):
     """The history of one address, oldest first, behind revision `after`."""
 
@@ -64,7 +68,7 @@ class Revisions(Query[Revision]):
     limit: int = limits.PAGE_ROWS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Events(Query[tuple[int, Event]]):
     """The tenant's log by row id, behind row `after`."""
 
@@ -73,7 +77,7 @@ class Events(Query[tuple[int, Event]]):
     limit: int = limits.PAGE_ROWS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Keys(Query[str]):
     """The applied keys of a scope by code point, behind `after`."""
 
@@ -83,7 +87,7 @@ class Keys(Query[str]):
     limit: int = limits.PAGE_ROWS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KeyCount(Query[int]):
     """How many applied keys a scope holds, or with None the tenant: one row."""
 

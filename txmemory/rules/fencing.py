@@ -11,9 +11,13 @@ class Standing(NamedTuple):
     fence: Fence
     holder: str | None
 
+    def __repr__(self) -> str:
+        """The fence alone."""
+        return f"<Standing {self.fence}>"
+
 
 def advanced(standing: Standing | None, presenter: Presenter) -> Standing | None:
-    """What stands once the presenter has passed; None when it is fenced.
+    """What stands once the presenter has passed, the very same when nothing changes; None when it is fenced.
 
     A newer fence takes the presenter's name or none. An equal one passes unless both sides name holders and the names
     differ; the first name sticks, and a presenter without one changes none.
@@ -24,4 +28,11 @@ def advanced(standing: Standing | None, presenter: Presenter) -> Standing | None
         return None
     if standing.holder is not None and presenter.holder not in (None, standing.holder):
         return None
-    return Standing(standing.fence, standing.holder or presenter.holder)
+    if standing.holder is None and presenter.holder is not None:
+        return Standing(standing.fence, presenter.holder)
+    return standing
+
+
+def stands(standing: Standing, presenter: Presenter) -> bool:
+    """Whether the fence is as the presenter would leave it: there is nothing to raise and no name to note."""
+    return advanced(standing, presenter) is standing

@@ -10,6 +10,7 @@ from txmemory.memories.values import Bounds, Memory
 from txmemory.model import command as wanted
 from txmemory.model.address import Namespace, checked_namespace, checked_tenant
 from txmemory.model.command import OnMismatch
+from txmemory.model.commit import Bound
 
 AnyBackend = TypeVar("AnyBackend")
 MEMORIES: Namespace = ("memories",)
@@ -34,8 +35,14 @@ class Handle(Generic[AnyBackend]):
         """The same in a namespace below this one."""
         bounds_of(self.namespace, bounds)  # checked before it is needed
         return replace(
-            self, namespace=checked_namespace((*self.namespace, *parts)), bounds=bounds or self.bounds
+            self,
+            namespace=checked_namespace((*self.namespace, *parts)),
+            bounds=self.bounds if bounds is None else bounds,
         )
+
+    def limits(self, bounds: Bounds | None) -> tuple[Bound, ...]:
+        """The bounds of one call: its own, else those of the handle."""
+        return bounds_of(self.namespace, self.bounds if bounds is None else bounds)
 
     def write(
         self,
@@ -92,7 +99,7 @@ class Handle(Generic[AnyBackend]):
             puts=puts_of(self.namespace, add),
             expect=guards_of(self.namespace, expect),
             sources=sources_of(self.namespace, remove),
-            bounds=bounds_of(self.namespace, bounds or self.bounds),
+            bounds=self.limits(bounds),
             given_bounds=bounds is not None,
             on_mismatch=on_mismatch,
         )

@@ -12,6 +12,7 @@ from txmemory.store.aio.store import AsyncStore
 from txmemory.store.core import Handle
 from txmemory.store.sync.store import Store
 
+DEADLINE_MOST = 86_400
 Clock = Callable[[], datetime]
 
 
@@ -22,8 +23,9 @@ def open(
 
     `url` is `sqlite:///relative/path.db`, `sqlite:////absolute/path.db`, `sqlite:///:memory:` or `memory://`.
     `?synchronous=NORMAL` trades the last writes before a power loss for speed; the default FULL loses none.
-    `clock` answers an aware datetime and replaces the database's clock. `require_fence` refuses calls without a
-    writer. `deadline` is how many seconds a call may wait for others before it is `Contended`.
+    `clock` answers an aware datetime and replaces the database's clock; it must be quick and must not use the store.
+    `require_fence` refuses calls without a writer. `deadline` is how many seconds a call may wait for others before
+    it is `Contended`.
 
     Raises `CannotOpen`, or `SchemaMismatch` for a file of a newer release.
 
@@ -67,6 +69,6 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
 def _patience(deadline: float) -> Patience:
     if not isinstance(deadline, int | float) or isinstance(deadline, bool):  # type: ignore[redundant-expr]  # untyped callers
         raise TypeError("deadline must be a number of seconds")
-    if not math.isfinite(deadline) or deadline <= 0:
-        raise ValueError("deadline must be a positive number of seconds")
+    if not math.isfinite(deadline) or not 0 < deadline <= DEADLINE_MOST:
+        raise ValueError(f"deadline must be a number of seconds above 0 and at most {DEADLINE_MOST}")
     return Patience(deadline=float(deadline))

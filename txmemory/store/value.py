@@ -1,4 +1,4 @@
-"""Seed 001's immutable store: one value, and every call that may change it answers the store to use next."""
+"""A store as one immutable value: every call that may change it answers the store to use next."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -17,7 +17,6 @@ from txmemory.memories.translate import (
     Expected,
     HistoryEntry,
     Source,
-    bounds_of,
     history_entry_from,
     memory_from,
     put_of,
@@ -156,10 +155,8 @@ class InMemoryStore:
         self, memory: Memory, *, bounds: Bounds | None = None
     ) -> tuple["InMemoryStore", Result[Outcome, StoreRefusal]]:
         """Stores one memory without a key."""
-        limited = bounds_of(self.handle.namespace, bounds or self.handle.bounds)
-        return self._next(
-            writing.store(wanted.Store(put_of(self.handle.namespace, memory), limited), self.handle.tenant)
-        )
+        command = wanted.Store(put_of(self.handle.namespace, memory), self.handle.limits(bounds))
+        return self._next(writing.store(command, self.handle.tenant))
 
     def delete(self, id: str) -> tuple["InMemoryStore", Result[bool, PlainRefusal]]:
         """Ends the memory with this id and answers whether it was there."""

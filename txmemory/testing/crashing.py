@@ -22,7 +22,7 @@ from txmemory.backends.sqlite.writer import Waiting, Writer
 Answer = TypeVar("Answer")
 Moment = Literal["before", "after"]
 Visit = Callable[[str, Moment], object]
-"""Is called just before and just after a step, on the writer's thread."""
+"""Is called just before and just after a step, on the thread that carries it out."""
 
 GUARD_STEPS = tuple(
     name for name, value in vars(Tables).items() if callable(value) and not name.startswith("_")

@@ -47,12 +47,7 @@ class GuardStatements(Generic[Statement]):
     def advance_fence(self) -> Statement:
         """Raises a scope's fence; answers a row when the presenter is not fenced."""
         scope = self._tables.scope
-        statement = self._spelling.upsert(scope).values(
-            {
-                **{name: bindparam(name) for name in ("tenant", "scope", "generation", "token", "holder")},
-                **{name: literal_column("0") for name in ("seq", "last_at", "sealed")},
-            }
-        )
+        statement = self._new_scope()
         given = statement.excluded
         newer = or_(
             given.generation > scope.c.generation,
@@ -70,6 +65,18 @@ class GuardStatements(Generic[Statement]):
                 },
                 where=or_(newer, equal),
             ).returning(scope.c.seq, scope.c.last_at, scope.c.sealed)
+        )
+
+    @cached_property
+    def put_standing(self) -> Statement:
+        """Writes a scope's fence and holder, new or not; its order stays."""
+        scope = self._tables.scope
+        statement = self._new_scope()
+        return self._compile(
+            statement.on_conflict_do_update(
+                index_elements=[scope.c.tenant, scope.c.scope],
+                set_={name: statement.excluded[name] for name in ("generation", "token", "holder")},
+            )
         )
 
     @cached_property
@@ -257,6 +264,11 @@ class GuardStatements(Generic[Statement]):
         """Takes all keys of a scope away."""
         ledger = self._tables.ledger
         return self._compile(delete(ledger).where(*self._whose(ledger)))
+
+    def _new_scope(self) -> Any:
+        given = {name: bindparam(name) for name in ("tenant", "scope", "generation", "token", "holder")}
+        zero = {name: literal_column("0") for name in ("seq", "last_at", "sealed")}
+        return self._spelling.upsert(self._tables.scope).values({**given, **zero})
 
     def _heads(self) -> Select[Any]:
         return select(*columns_of(self._tables.item, HEAD_COLUMNS)).where(self._spelling.here)

@@ -18,7 +18,8 @@ from txmemory.backends.sql.rows import (
     stored_from,
 )
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
-from txmemory.model.address import namespace_text
+from txmemory.model.address import Address, Namespace, namespace_text
+from txmemory.model.item import Stored
 from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
 from txmemory.rules import order
 
@@ -27,11 +28,11 @@ Rows = Sequence[Row]
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[Statement]):
-    """A statement to run, and what its rows say."""
+    """A statement to run once with each of the bindings, and what the rows of each say."""
 
     statement: Statement
-    values: Mapping[str, object]
-    page: Callable[[Rows], Page[Any]]
+    bindings: tuple[Mapping[str, object], ...]
+    page: Callable[[Sequence[Rows]], Page[Any]]
 
 
 class ReadStatements(Generic[Statement]):
@@ -42,58 +43,44 @@ class ReadStatements(Generic[Statement]):
         self._tables = spelling.tables
         self._compile = spelling.compile
 
-    def asked(self, query: Query[Any], now: int | None) -> Asked[Statement]:
-        """What answers a query; `now` is the caller's clock, or None for the database's own."""
+    def asked(self, query: Query[Any], clock: Callable[[], int | None]) -> Asked[Statement]:
+        """What answers a query; where the caller's clock says None, the database's own is read."""
         match query:
-            case Get(tenant=tenant, address=address):
-                namespace = address.namespace
-                here = {
-                    "tenant": tenant,
-                    "namespace": namespace_text(namespace),
-                    "id": address.id,
-                    "now": now,
-                }
-                return Asked(
-                    self.get, here, lambda rows: Page(tuple(stored_from(namespace, row) for row in rows))
+            case Get(tenant=tenant, addresses=addresses):
+                places = tuple(
+                    {**_here(tenant, address.namespace), "id": address.id, "now": clock()}
+                    for address in addresses
                 )
+                return Asked(self.get, places, lambda found: _stored(addresses, found))
             case Select():
-                return self._selected(query, now)
+                return self._selected(query, clock())
             case Count(tenant=tenant, namespace=namespace, condition=condition):
-                here = {"tenant": tenant, "namespace": namespace_text(namespace), "now": now}
-                here |= narrowing.values(condition)
-                return Asked(self.count(narrowing.shape(condition)), here, _one)
+                here = {**_here(tenant, namespace), "now": clock(), **narrowing.values(condition)}
+                return Asked(self.count(narrowing.shape(condition)), (here,), _one)
             case Revisions(tenant=tenant, address=address, after=after, limit=limit):
-                here = {"tenant": tenant, "namespace": namespace_text(address.namespace), "id": address.id}
+                here = {**_here(tenant, address.namespace), "id": address.id}
                 here |= {"after": after, "rows": limit + 1}
-                return Asked(self.revisions, here, _page(lambda row: revision_from(address, row), limit))
+                return Asked(self.revisions, (here,), _page(lambda row: revision_from(address, row), limit))
             case Events(tenant=tenant, after=after, limit=limit):
-                return Asked(
-                    self.events,
-                    {"tenant": tenant, "after": after, "rows": limit + 1},
-                    _page(event_from, limit),
-                )
+                behind = {"tenant": tenant, "after": after, "rows": limit + 1}
+                return Asked(self.events, (behind,), _page(event_from, limit))
             case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
                 whose = {"tenant": tenant, "scope": scope, "after": after, "rows": limit + 1}
-                return Asked(self.keys, whose, _page(lambda row: row[0], limit))
+                return Asked(self.keys, (whose,), _page(lambda row: row[0], limit))
             case KeyCount(tenant=tenant, scope=None):
-                return Asked(self.key_count_all, {"tenant": tenant}, _one)
+                return Asked(self.key_count_all, ({"tenant": tenant},), _one)
             case KeyCount(tenant=tenant, scope=scope):
-                return Asked(self.key_count, {"tenant": tenant, "scope": scope}, _one)
+                return Asked(self.key_count, ({"tenant": tenant, "scope": scope},), _one)
             case _:
                 raise TypeError("not a query")
 
     def _selected(self, query: Select, now: int | None) -> Asked[Statement]:
-        here: dict[str, object] = {
-            "tenant": query.tenant,
-            "namespace": namespace_text(query.namespace),
-            "now": now,
-            "rows": query.limit + 1,
-            **narrowing.values(query.condition),
-        }
+        here = {**_here(query.tenant, query.namespace), "now": now, "rows": query.limit + 1}
+        here |= narrowing.values(query.condition)
         if query.after is not None:
             here["after_created_at"], here["after_id"] = query.after
         statement = self.select(narrowing.shape(query.condition), behind=query.after is not None)
-        return Asked(statement, here, _page(lambda row: stored_from(query.namespace, row), query.limit))
+        return Asked(statement, (here,), _page(lambda row: stored_from(query.namespace, row), query.limit))
 
     @cached_property
     def get(self) -> Statement:
@@ -182,9 +169,18 @@ class ReadStatements(Generic[Statement]):
         return ledger.c.tenant == bindparam("tenant"), ledger.c.scope == bindparam("scope")
 
 
-def _one(rows: Rows) -> Page[Any]:
-    return Page((rows[0][0],))
+def _here(tenant: str, namespace: Namespace) -> dict[str, object]:
+    return {"tenant": tenant, "namespace": namespace_text(namespace)}
 
 
-def _page(make: Callable[[Row], Any], limit: int) -> Callable[[Rows], Page[Any]]:
-    return lambda rows: Page(tuple(make(row) for row in rows[:limit]), more=len(rows) > limit)
+def _stored(addresses: Sequence[Address], found: Sequence[Rows]) -> Page[Stored]:
+    each = zip(addresses, found, strict=True)
+    return Page(tuple(stored_from(address.namespace, row) for address, rows in each for row in rows))
+
+
+def _one(found: Sequence[Rows]) -> Page[Any]:
+    return Page((found[0][0][0],))
+
+
+def _page(make: Callable[[Row], Any], limit: int) -> Callable[[Sequence[Rows]], Page[Any]]:
+    return lambda found: Page(tuple(make(row) for row in found[0][:limit]), more=len(found[0]) > limit)

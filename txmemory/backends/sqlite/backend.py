@@ -1,4 +1,4 @@
-"""The SQLite backend: callers hand commits to the writer's thread and read over connections of their own."""
+"""The SQLite backend: commits go through the one writer, reads over connections of their own."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ from txmemory.backends.sqlite.reading import Readers, replayed
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
-from txmemory.port import Busy
+from txmemory.port import Busy, Closed
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
@@ -112,7 +112,8 @@ class Sqlite:
         self.writer = writer
         self._readers = readers
         self._fetch = readers or writer.fetch  # a database in memory has one connection
-        weakref.finalize(self, writer.stop)  # a store that nobody closed leaves no thread behind
+        # A store that nobody closed leaves no thread behind.
+        weakref.finalize(self, _stop, writer, self.lifetime)
         self._clock = clock
 
     def replayed(self, commit: Commit) -> Reply | None:
@@ -136,8 +137,8 @@ class Sqlite:
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self.lifetime.check()
-        asked = read_statements().asked(query, self._clock())
-        page: Page[Any] = asked.page(self._fetch(asked.statement, asked.values))
+        asked = read_statements().asked(query, self._clock)
+        page: Page[Any] = asked.page([self._fetch(asked.statement, each) for each in asked.bindings])
         return page
 
     def close(self) -> None:
@@ -150,19 +151,31 @@ class Sqlite:
                 self._readers.close()
 
 
+def _stop(writer: Writer, lifetime: Lifetime) -> None:
+    if (
+        not lifetime.inherited
+    ):  # in a forked child there is no such thread, and its locks may be held for ever
+        writer.stop()
+
+
 class AsyncSqlite:
-    """The same for callers that await: the same writer's thread, a few threads for reads, no second driver."""
+    """The same for callers that await: the same writer, a few threads for reads, no second driver.
+
+    The look that answers replays has a thread of its own, so that writes do not queue behind reads.
+    """
 
     def __init__(self, backend: Sqlite) -> None:
         self._backend = backend
-        self._threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="txmemory-reader")
+        self._readers = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="txmemory-reader")
+        self._looks = ThreadPoolExecutor(1, thread_name_prefix="txmemory-look")
+        self._closing: asyncio.Future[None] | None = None
 
     async def commit(self, commit: Commit, deadline: float) -> Reply:
         """Answers a replay from a read; else hands the commit to the writer and awaits it."""
         self._backend.lifetime.check()
         ends = time.monotonic() + deadline
         if commit.presenter is not None:
-            known = await self._in_thread(lambda: self._backend.replayed(commit))
+            known = await _on(self._looks, lambda: self._backend.replayed(commit), ends)
             if known is not None:
                 return known
         waiting = _Awaited(commit, ends)
@@ -172,14 +185,34 @@ class AsyncSqlite:
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows, on a thread."""
         self._backend.lifetime.check()
-        return await self._in_thread(lambda: self._backend.read(query, deadline))
+        ends = time.monotonic() + deadline
+        return await _on(self._readers, lambda: self._backend.read(query, deadline), ends)
 
     async def close(self) -> None:
-        """Finishes what was submitted."""
+        """Refuses every later call at once, and waits until what was submitted is finished, cancelled or not."""
         inherited = self._backend.lifetime.inherited
-        await asyncio.to_thread(self._backend.close)
-        if not inherited:
-            self._threads.shutdown(wait=False)
+        self._backend.lifetime.close()
+        if inherited:
+            return
+        self._backend.writer.stop()
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().run_in_executor(self._looks, self._backend.close)
+            self._looks.shutdown(wait=False)
+            self._readers.shutdown(wait=False)
+        await asyncio.shield(self._closing)
 
-    async def _in_thread(self, call: Callable[[], Answer]) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+async def _on(threads: ThreadPoolExecutor, call: Callable[[], Answer], ends: float) -> Answer:
+    """What the call answers on one of these threads; `Busy` when none had it done in time."""
+    try:
+        answer = asyncio.get_running_loop().run_in_executor(threads, call)
+    except RuntimeError:
+        raise Closed("the store is closed") from None
+    try:
+        await asyncio.wait([answer], timeout=max(0.0, ends - time.monotonic()))
+        if not answer.done():
+            raise Busy("DEADLINE")
+    except BaseException:
+        answer.cancel()
+        raise
+    return answer.result()

@@ -9,7 +9,7 @@ import random
 import sqlite3
 import time
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from urllib.parse import quote
 
@@ -17,8 +17,8 @@ from txmemory.port import Busy, CannotOpen, Corrupted, Down
 
 SYNCHRONOUS = ("FULL", "NORMAL", "EXTRA")
 MINIMUM = (3, 35, 0)
-TURN = 33
-"""Milliseconds: the engine asks for a lock after 1, 2, 5, 10 and 15 of them."""
+PAUSE = 0.01
+"""Seconds between two questions for the write lock, at the most."""
 
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT")
 _CORRUPT = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH")
@@ -71,7 +71,7 @@ Identity = tuple[int, int] | None
 class Place:
     """A SQLite database: a file's absolute path or None for memory; how durable; seconds to wait for a lock."""
 
-    path: str | None
+    path: str | None = field(repr=False)
     synchronous: str
     patience: float
 
@@ -114,25 +114,29 @@ class Place:
 
 
 def ask_in_turns(connection: sqlite3.Connection) -> None:
-    """Prepares a connection for `take_write_lock`."""
-    connection.execute(f"PRAGMA busy_timeout={TURN}")
+    """Prepares a connection for `take_write_lock`: the engine answers at once whether the lock is free."""
+    connection.execute("PRAGMA busy_timeout=0")
 
 
 def take_write_lock(connection: sqlite3.Connection, patience: float) -> None:
-    """Begins a transaction that writes, once nobody else does.
+    """Begins a transaction that writes, once nobody else does; without patience it is tried once.
 
-    The longer the engine waits by itself the more seldom it asks, down to ten times a second, and beside busier
-    processes that is too seldom to get the lock in many seconds. So it is made to begin its waiting anew.
+    The engine's own waiting asks ever more seldom, down to ten times a second, and beside busier processes that is
+    too seldom to get the lock in many seconds: the pauses here are random and never longer than 10 milliseconds.
     """
-    ends = time.monotonic() + patience
+    ends = 0.0
+    longest = 0.0005
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if not code_of(error).startswith(_BUSY) or time.monotonic() > ends:
-                raise
-        else:
             return
+        except sqlite3.OperationalError as error:
+            ends = ends or time.monotonic() + patience
+            remaining = ends - time.monotonic()
+            if not code_of(error).startswith(_BUSY) or patience <= 0 or remaining <= 0:
+                raise
+            time.sleep(min(random.uniform(0, longest), remaining))
+            longest = min(2 * longest, PAUSE)
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> None:

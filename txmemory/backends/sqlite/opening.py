@@ -1,11 +1,12 @@
 """From a path to an open SQLite backend."""
 
-import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 
-from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
+from txmemory.backends.lifetime import refuse_inherited
+from txmemory.backends.sqlite.backend import Sqlite
 from txmemory.backends.sqlite.connecting import MINIMUM, SYNCHRONOUS, Place, code_of, use_write_ahead_log
 from txmemory.backends.sqlite.dialect import guard_statements
 from txmemory.backends.sqlite.reading import Readers
@@ -36,6 +37,7 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
     """Connects, makes or checks the schema, starts the writer. Leaves nothing open when it fails."""
     if sqlite3.sqlite_version_info < MINIMUM:
         raise CannotOpen("SQLite is older than 3.35")
+    _refuse_what_cannot_be_shared(place)
     try:
         connection = place.connect(create=True)
     except sqlite3.Error as error:
@@ -44,34 +46,32 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
         refuse_unknown_schema(connection)  # before anything is changed
         use_write_ahead_log(connection, place.patience)
         prepare_schema(connection)
+        writer = Writer(place, connection, check_schema, guard_statements(), clock)
     except sqlite3.Error as error:
         connection.close()
         raise cannot_open(error) from None
     except BaseException:
         connection.close()
         raise
-    writer = Writer(place, connection, check_schema, guard_statements(), clock)
     readers = None if place.path is None else Readers(place, check_schema)
     return Sqlite(writer, readers, clock)
 
 
-async def open_sqlite_async(place: Place, clock: Callable[[], int]) -> AsyncSqlite:
-    """The same, on a thread. Cancelled, what that thread opens is closed again."""
-    opening = asyncio.get_running_loop().run_in_executor(None, open_sqlite, place, clock)
+def _refuse_what_cannot_be_shared(place: Place) -> None:
+    """A file that was open across a fork, or that has several names: its locks or its log would not be one."""
+    if place.path is None:
+        return
     try:
-        return AsyncSqlite(await asyncio.shield(opening))
-    except asyncio.CancelledError:
-        opening.add_done_callback(_close_again)
-        raise
-
-
-def _close_again(opened: "asyncio.Future[Sqlite]") -> None:
-    if not opened.cancelled() and opened.exception() is None:
-        opened.result().writer.stop()
+        found = Path(place.path).stat()
+    except OSError:
+        return  # connecting makes it, or says why not
+    refuse_inherited((found.st_dev, found.st_ino))
+    if S_ISREG(found.st_mode) and found.st_nlink > 1:
+        raise CannotOpen("the file has other names (hard links), and under each it would have another log")
 
 
 _WHY = {
-    "SQLITE_CANTOPEN": "the file cannot be opened: its folder is not there, or may not be read or written",
+    "SQLITE_CANTOPEN": "the file cannot be opened: it is a folder, or its folder is missing or may not be used",
     "SQLITE_NOTADB": "the file is not a database",
     "SQLITE_READONLY": "the file, or its folder, may not be written",
     "SQLITE_BUSY": "others held the file until the deadline",

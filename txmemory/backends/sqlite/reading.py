@@ -8,9 +8,9 @@ from typing import Any, Protocol
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.rows import recorded_from
 from txmemory.backends.sqlite.connecting import Identity, Place, translated
-from txmemory.model.address import Fence, Presenter
+from txmemory.model.address import Fence
 from txmemory.model.commit import Commit, Recorded, Reply
-from txmemory.rules.fencing import Standing, advanced
+from txmemory.rules.fencing import Standing, stands
 
 Rows = list[tuple[Any, ...]]
 IDLE_READERS = 8
@@ -76,12 +76,6 @@ class Readers:
                 self._idle.pop()[1].close()
 
 
-def stands(presenter: Presenter, generation: int, token: int, holder: str | None) -> bool:
-    """Whether the fence is as the presenter would leave it: there is nothing to raise and no name to note."""
-    standing = Standing(Fence(generation, token), holder)
-    return advanced(standing, presenter) == standing
-
-
 def replayed(statements: GuardStatements[str], fetch: Fetch, commit: Commit) -> Reply | None:
     """Step 0: when the presenter is the newest and every key is applied, what is recorded; nothing is written."""
     presenter = commit.presenter
@@ -96,7 +90,7 @@ def replayed(statements: GuardStatements[str], fetch: Fetch, commit: Commit) -> 
         if not rows:
             return None
         ((generation, token, holder, *record),) = rows
-        if not stands(presenter, generation, token, holder):
+        if not stands(Standing(Fence(generation, token), holder), presenter):
             return None
         fingerprint, outcome = recorded_from(record)
         met.append(Recorded(outcome, fingerprint))

@@ -15,11 +15,11 @@ from txmemory.backends.sql.rows import (
     recorded_from,
     revision_row,
 )
-from txmemory.backends.sqlite.reading import stands
 from txmemory.model.address import Address, Fence, Namespace, Presenter, namespace_text
 from txmemory.model.event import Event
 from txmemory.model.filter import Condition
 from txmemory.model.item import Head, Revision
+from txmemory.rules.fencing import Standing, advanced
 
 
 class SqliteTables:
@@ -35,23 +35,22 @@ class SqliteTables:
         self._first: Row | None = None
 
     def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
-        """A read where the fence stands as presented; else one upsert that answers a row or nothing."""
+        """A read, and a write where the presenter moves the fence."""
         place = {"tenant": tenant, "scope": presenter.scope, "key": keys[0] if keys else ""}
         known = self._execute(self._statements.standing, place).fetchone()
-        self._first = known and known[6:]
-        if known is not None and stands(presenter, *known[:3]):
-            return ScopeRow(known[3], known[4], known[5] == 1)
-        row = self._execute(
-            self._statements.advance_fence,
-            {
-                "tenant": tenant,
-                "scope": presenter.scope,
-                "generation": presenter.generation,
-                "token": presenter.token,
-                "holder": presenter.holder,
-            },
-        ).fetchone()
-        return None if row is None else ScopeRow(row[0], row[1], row[2] == 1)
+        if known is None:
+            self._first, before, row = None, None, ScopeRow(0, 0, sealed=False)
+        else:
+            generation, token, holder, seq, last_at, sealed, *self._first = known
+            before, row = Standing(Fence(generation, token), holder), ScopeRow(seq, last_at, sealed == 1)
+        after = advanced(before, presenter)
+        if after is None:
+            return None
+        if after is not before:
+            (generation, token), holder = after
+            values = {"tenant": tenant, "scope": presenter.scope, "generation": generation, "token": token}
+            self._execute(self._statements.put_standing, {**values, "holder": holder})
+        return row
 
     def fence(self, tenant: str, scope: str) -> Fence:
         """A plain read."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from txmemory.backends.lifetime import hold, let_go
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sqlite.connecting import (
     Place,
@@ -25,7 +26,7 @@ from txmemory.backends.sqlite.reading import Rows
 from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.backends.steps import carry_out
 from txmemory.model.commit import Commit, Reply
-from txmemory.port import Closed, Lost
+from txmemory.port import Closed, Fault, Lost
 
 TOGETHER = 256
 """Commits that share one durable commit at the most."""
@@ -67,8 +68,13 @@ class _Broken(_Failed):
     """One commit of a batch could not be carried out; the batch is undone."""
 
 
+def _for_one(error: BaseException) -> BaseException:
+    """A fault of its own for each caller: what is raised in a thread grows that thread's trace."""
+    return type(error)(error.code) if isinstance(error, Fault) else error
+
+
 class Writer:
-    """Runs commits in the order of their arrival on its own thread and connection."""
+    """Runs commits over one connection: on its own thread in the order of arrival, or at once on a caller's."""
 
     def __init__(
         self,
@@ -85,6 +91,8 @@ class Writer:
         self._statements = statements
         self._clock = clock
         self._identity = place.identity()
+        self._held: object = self._identity or self  # a database in memory is nobody else's
+        hold(self._held)
         self._connection: sqlite3.Connection | None = connection
         ask_in_turns(connection)
         self._tables = SqliteTables(connection, statements, clock)
@@ -164,6 +172,7 @@ class Writer:
         with self.between:
             if self._connection is not None:
                 self._connection.close()
+        let_go(self._held)
 
     def _write(self, batch: Sequence[Waiting]) -> None:
         ends = min(waiting.ends for waiting in batch)
@@ -179,7 +188,7 @@ class Writer:
                     self._write([waiting])
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is the callers' to know
             for waiting in batch:
-                waiting.fail(error.cause if isinstance(error, _NotBegun) else error)
+                waiting.fail(_for_one(error.cause if isinstance(error, _NotBegun) else error))
         else:
             for waiting, reply in zip(batch, replies, strict=True):
                 waiting.answer(reply)
@@ -255,9 +264,10 @@ class Writer:
                 try:
                     self._check(connection)
                     ask_in_turns(connection)
+                    tables = SqliteTables(connection, self._statements, self._clock)
                 except BaseException:
                     connection.close()
                     raise
-            self._connection, self._identity = connection, identity
-            self._tables = SqliteTables(connection, self._statements, self._clock)
+            self._tables, self._identity = tables, identity
+            self._connection = connection  # last: an interrupt before it leaves a writer that connects anew
         return self._connection

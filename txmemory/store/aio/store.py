@@ -9,7 +9,7 @@ from txmemory.drive import run_async
 from txmemory.flow import reading, writing
 from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.filter import Filter, condition_of
-from txmemory.memories.translate import HistoryEntry, bounds_of, history_entry_from, memory_from, put_of
+from txmemory.memories.translate import HistoryEntry, history_entry_from, memory_from, put_of
 from txmemory.memories.values import Bounds, Memory
 from txmemory.model import command as wanted
 from txmemory.model import limits
@@ -71,8 +71,7 @@ class AsyncStore:
     ) -> Result[Outcome, StoreRefusal | FenceRequired]:
         """Stores one memory, over what its id had. Neither fenced nor recorded: a retry stores again."""
         handle = self._handle
-        limited = bounds_of(handle.namespace, bounds or handle.bounds)
-        command = wanted.Store(put_of(handle.namespace, memory), limited)
+        command = wanted.Store(put_of(handle.namespace, memory), handle.limits(bounds))
         if handle.require_fence:
             return Failure(FenceRequired())
         return await run_async(writing.store(command, handle.tenant), handle.backend, handle.patience)

@@ -12,11 +12,16 @@ from txmemory.backends.postgres.dialect import call, read_statements
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.sql.reading import Rows
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
 from txmemory.port import Lost
 
 Row = TypeVar("Row")
+
+
+def _server_clock() -> None:
+    """Says no time, which leaves it to the server."""
 
 
 class AsyncPostgres:
@@ -26,7 +31,7 @@ class AsyncPostgres:
         self._guard = Lifetime()
         self._place = place
         self._connections = connections
-        self._clock = clock
+        self._clock: Callable[[], int | None] = clock or _server_clock
         self._call = call(place.schema)
         self._statements = read_statements(place.schema)
 
@@ -36,7 +41,7 @@ class AsyncPostgres:
         ends = time.monotonic() + deadline
         async with self._connections.taken(deadline) as connection:
             remaining = ends - time.monotonic()
-            given = arguments(commit, remaining, self._clock() if self._clock else None)
+            given = arguments(commit, remaining, self._clock())
             try:
                 cursor = connection.cursor(binary=True)
                 await cursor.execute(self._call, given, prepare=self._place.prepare or None)
@@ -51,15 +56,17 @@ class AsyncPostgres:
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self._guard.check()
-        asked = self._statements.asked(query, self._clock() if self._clock else None)
+        asked = self._statements.asked(query, self._clock)
         async with self._connections.taken(deadline) as connection:
             try:
                 cursor = connection.cursor(binary=True)
-                await cursor.execute(asked.statement, asked.values, prepare=self._place.prepare or None)
-                rows = await cursor.fetchall()
+                found: list[Rows] = []
+                for values in asked.bindings:
+                    await cursor.execute(asked.statement, values, prepare=self._place.prepare or None)
+                    found.append(await cursor.fetchall())
             except psycopg.Error as error:
                 raise fault_of(error, sent=False) from None
-        page: Page[Any] = asked.page(rows)
+        page: Page[Any] = asked.page(found)
         return page
 
     async def close(self) -> None:

@@ -13,11 +13,16 @@ from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.postgres.place import Place
 from txmemory.backends.postgres.sync.connecting import Connections, refuse_doubt
+from txmemory.backends.sql.reading import Rows
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
 from txmemory.port import Lost
 
 Row = TypeVar("Row")
+
+
+def _server_clock() -> None:
+    """Says no time, which leaves it to the server."""
 
 
 class Postgres:
@@ -27,7 +32,7 @@ class Postgres:
         self._guard = Lifetime()
         self._place = place
         self._connections = connections
-        self._clock = clock
+        self._clock: Callable[[], int | None] = clock or _server_clock
         self._call = call(place.schema)
         self._statements = read_statements(place.schema)
 
@@ -37,7 +42,7 @@ class Postgres:
         ends = time.monotonic() + deadline
         with self._connections.taken(deadline) as connection:
             remaining = ends - time.monotonic()
-            given = arguments(commit, remaining, self._clock() if self._clock else None)
+            given = arguments(commit, remaining, self._clock())
             try:
                 cursor = connection.cursor(binary=True)
                 cursor.execute(self._call, given, prepare=self._place.prepare or None)
@@ -52,15 +57,17 @@ class Postgres:
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self._guard.check()
-        asked = self._statements.asked(query, self._clock() if self._clock else None)
+        asked = self._statements.asked(query, self._clock)
         with self._connections.taken(deadline) as connection:
             try:
                 cursor = connection.cursor(binary=True)
-                cursor.execute(asked.statement, asked.values, prepare=self._place.prepare or None)
-                rows = cursor.fetchall()
+                found: list[Rows] = []
+                for values in asked.bindings:
+                    cursor.execute(asked.statement, values, prepare=self._place.prepare or None)
+                    found.append(cursor.fetchall())
             except psycopg.Error as error:
                 raise fault_of(error, sent=False) from None
-        page: Page[Any] = asked.page(rows)
+        page: Page[Any] = asked.page(found)
         return page
 
     def close(self) -> None:

@@ -76,9 +76,8 @@ async def live(storage: AsyncStorage, namespace: Namespace = HERE) -> list[str]:
     ids = [stored.address.id for stored in page.rows]
     counted = await storage.read(Count(TENANT, namespace, Everything()))
     assert counted.rows == (len(ids),)
-    for id in ids:
-        got = await storage.read(Get(TENANT, at(id, namespace)))
-        assert [stored.address.id for stored in got.rows] == [id]
+    got = await storage.read(Get(TENANT, tuple(at(id, namespace) for id in ids)))
+    assert [stored.address.id for stored in got.rows] == ids
     return ids
 
 
@@ -108,7 +107,7 @@ async def test_an_expired_item_counts_as_gone_for_guards_and_sources(storage: As
         assert outcome.status == "superseded"
     outcome = await done(storage, keyed(record("new", put("a"), guards=(gone,))))
     assert [ref.revision for ref in outcome.added] == [2]
-    stored = (await storage.read(Get(TENANT, at("a")))).rows[0]
+    stored = (await storage.read(Get(TENANT, (at("a"),)))).rows[0]
     assert stored.created_at == _us(storage.clock())
 
 

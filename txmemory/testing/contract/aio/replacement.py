@@ -160,8 +160,12 @@ async def test_an_expectation_that_fails_is_refused_and_not_recorded(storage: As
     await written(writer, "step-1", "a")
     before = await storage.digest()
     coffee = [Memory("coffee", id="a")]
-    assert either(await writer.write("step-2", coffee, expect={"a": 2})) == StaleRevision(2, 1)
-    assert either(await writer.write("step-2", coffee, expect={"a": None})) == AlreadyExists(1)
+    stale = either(await writer.write("step-2", coffee, expect={"b": None, "a": 2}))
+    assert isinstance(stale, StaleRevision)
+    assert (stale, stale.id) == (StaleRevision(2, 1), "a")
+    exists = either(await writer.write("step-2", coffee, expect={"a": None}))
+    assert isinstance(exists, AlreadyExists)
+    assert (exists, exists.id) == (AlreadyExists(1), "a")
     assert either(await writer.write("step-2", coffee, expect={"b": 1})) == StaleRevision(1, 0)
     assert await storage.digest() == before
     assert (

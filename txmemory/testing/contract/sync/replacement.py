@@ -159,8 +159,12 @@ def test_an_expectation_that_fails_is_refused_and_not_recorded(storage: Storage)
     written(writer, "step-1", "a")
     before = storage.digest()
     coffee = [Memory("coffee", id="a")]
-    assert either(writer.write("step-2", coffee, expect={"a": 2})) == StaleRevision(2, 1)
-    assert either(writer.write("step-2", coffee, expect={"a": None})) == AlreadyExists(1)
+    stale = either(writer.write("step-2", coffee, expect={"b": None, "a": 2}))
+    assert isinstance(stale, StaleRevision)
+    assert (stale, stale.id) == (StaleRevision(2, 1), "a")
+    exists = either(writer.write("step-2", coffee, expect={"a": None}))
+    assert isinstance(exists, AlreadyExists)
+    assert (exists, exists.id) == (AlreadyExists(1), "a")
     assert either(writer.write("step-2", coffee, expect={"b": 1})) == StaleRevision(1, 0)
     assert storage.digest() == before
     assert must(writer.write("step-2", coffee, expect={"a": 1, "b": None})).outcome.added[0].revision == 2

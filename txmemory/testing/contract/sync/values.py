@@ -299,3 +299,16 @@ def _everything_that_takes_text(text: Any) -> list[Callable[[], object]]:
         lambda: Memory("tea", metadata={"k": text}),
         lambda: Custom(text),
     ]
+
+
+def test_bounds_that_are_no_bounds_are_refused_when_given(storage: Storage) -> None:
+    """D1: a false value is no wish for none."""
+    store = storage.open()
+    before = storage.digest()
+    wrong: Any = (0, False, {}, (), "")
+    for bounds in wrong:
+        with pytest.raises(TypeError):
+            store.writer("run", 1).write("k", [Memory("tea")], bounds=bounds)
+        with pytest.raises(TypeError):
+            store.store(Memory("tea"), bounds=bounds)
+    assert storage.digest() == before
