@@ -106,6 +106,14 @@ def digest_of_schema(url: str, schema: str) -> bytes:
     return digest_of(rows)
 
 
+def lose_newest_event_of_schema(url: str, schema: str) -> None:
+    """Takes the newest row of a schema's log away."""
+    log = sql.Identifier(schema, "event")
+    newest = sql.SQL('DELETE FROM {log} WHERE "row" = (SELECT max("row") FROM {log})').format(log=log)
+    with psycopg.connect(url) as connection:
+        connection.execute(newest)
+
+
 def digest_of_state(state: State) -> bytes:
     """A digest over every row of every map of a state."""
     maps = (state.scopes, state.ledger, state.heads, state.revisions, state.events)

@@ -33,6 +33,7 @@ DECLARE
     h_content int[];    -- the change that gave it its content
     h_changed boolean[];
     -- bounds
+    v_new_namespaces text[] := '{}';
     v_new int; v_gone int; v_live int; v_evict int; v_here int;
     v_candidates text[]; v_unlocked text[]; v_locked text[];
     v_victims int[] := '{}'; v_reasons text[] := '{}';
@@ -134,8 +135,12 @@ BEGIN
     FOR v_bound IN 1 .. cardinality(p_bound_namespaces) LOOP
         INSERT INTO @schema@.namespace (tenant, namespace) VALUES (p_tenant, p_bound_namespaces[v_bound])
         ON CONFLICT (tenant, namespace) DO NOTHING;
-        PERFORM 1 FROM @schema@.namespace n
-          WHERE n.tenant = p_tenant AND n.namespace = p_bound_namespaces[v_bound] FOR UPDATE;
+        IF FOUND THEN
+            v_new_namespaces := v_new_namespaces || p_bound_namespaces[v_bound];
+        ELSE
+            PERFORM 1 FROM @schema@.namespace n
+              WHERE n.tenant = p_tenant AND n.namespace = p_bound_namespaces[v_bound] FOR UPDATE;
+        END IF;
     END LOOP;
 
     -- 5: placeholders for new heads in order, then all named heads in order
@@ -456,6 +461,9 @@ BEGIN
     IF v_events > 0 AND p_scope IS NOT NULL THEN
         UPDATE @schema@.scope s SET seq = v_seq + v_events, last_at = v_at, sealed = v_closes::int
          WHERE s.tenant = p_tenant AND s.scope = p_scope;
+    END IF;
+    IF v_events = 0 THEN
+        DELETE FROM @schema@.namespace n WHERE n.tenant = p_tenant AND n.namespace = ANY (v_new_namespaces);
     END IF;
     FOR v_place IN 1 .. cardinality(p_ids) LOOP
         IF h_put[v_place] AND h_changed[v_place] IS NOT TRUE THEN

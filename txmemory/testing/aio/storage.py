@@ -25,6 +25,7 @@ from txmemory.testing.shared import (
     digest_of_schema,
     digest_of_state,
     digest_of_tables,
+    lose_newest_event_of_schema,
     memory_backend_async,
     new_schema,
     sqlite_backend_async,
@@ -224,6 +225,10 @@ class AsyncPostgresSchema(AsyncPlace):
     async def digest(self) -> bytes:
         """Over every table, read by a connection of its own."""
         return digest_of_schema(self._server, self.schema)
+
+    async def lose_newest_event(self) -> None:
+        """By a connection of its own."""
+        lose_newest_event_of_schema(self._server, self.schema)
 
 
 class AsyncSqliteMemory(AsyncPlace):

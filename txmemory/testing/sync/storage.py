@@ -26,6 +26,7 @@ from txmemory.testing.shared import (
     digest_of_schema,
     digest_of_state,
     digest_of_tables,
+    lose_newest_event_of_schema,
     memory_backend,
     new_schema,
     sqlite_backend,
@@ -225,6 +226,10 @@ class PostgresSchema(Place):
     def digest(self) -> bytes:
         """Over every table, read by a connection of its own."""
         return digest_of_schema(self._server, self.schema)
+
+    def lose_newest_event(self) -> None:
+        """By a connection of its own."""
+        lose_newest_event_of_schema(self._server, self.schema)
 
 
 class SqliteMemory(Place):

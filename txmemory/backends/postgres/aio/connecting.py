@@ -1,17 +1,25 @@
 """Connections that a deadline bounds, and the pool that they come from."""
 
+# async only
+import asyncio
+
+# end async only
 import select
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+# async only
+from weakref import WeakSet
+
+# end async only
 import psycopg
 from psycopg.abc import PQGen
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from txmemory.backends.postgres.place import Place
-from txmemory.port import Busy, Down, Lost
+from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
 
@@ -32,6 +40,11 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())
         return await super().wait(gen, interval, timeout)
+
+    def noticed(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+        """Keeps a warning's code."""
+        if diagnostic.severity_nonlocalized == "WARNING":
+            self.warning = diagnostic.sqlstate or "01000"
 
     def stale(self) -> bool:
         """Whether the server has hung up on the idle connection, told without asking it."""
@@ -59,9 +72,13 @@ class AsyncConnections:
             min_size=1,
             max_size=place.pool_size,
             open=False,
-            configure=_configured,
+            configure=self._configured,
             name="txmemory",
         )
+        # async only
+        self._loop = asyncio.get_running_loop()
+        self._made: WeakSet[AsyncBoundedConnection] = WeakSet()
+        # end async only
 
     async def open(self) -> None:
         """Starts to connect."""
@@ -69,11 +86,33 @@ class AsyncConnections:
 
     async def close(self) -> None:
         """Closes every connection; those in use end with their call."""
+        # async only
+        if self._loop.is_closed():  # and the pool's tasks ended with it
+            for connection in tuple(self._made):
+                await connection.close()
+            return
+        self._refuse_other_loops()
+        # end async only
         await self._pool.close()
+
+    # async only
+    def _refuse_other_loops(self) -> None:
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("the store was opened in another event loop")
+
+    # end async only
+    async def _configured(self, connection: AsyncBoundedConnection) -> None:
+        connection.add_notice_handler(connection.noticed)
+        # async only
+        self._made.add(connection)
+        # end async only
 
     @asynccontextmanager
     async def taken(self, deadline: float) -> AsyncIterator[AsyncBoundedConnection]:
         """A connection that the server has not hung up on, for calls that end by the deadline."""
+        # async only
+        self._refuse_other_loops()
+        # end async only
         ends = time.monotonic() + deadline
         connection = await self._usable(ends)
         connection.ends = ends
@@ -94,20 +133,14 @@ class AsyncConnections:
         while True:
             try:
                 connection = await self._pool.getconn(timeout=max(0.001, ends - time.monotonic()))
+            except PoolClosed:
+                raise Closed("the store is closed") from None
             except PoolTimeout:
                 raise (Busy if self._taken >= self._place.pool_size else Down)("POOL") from None
             if not connection.stale():
                 return connection
             await connection.close()
             await self._pool.putconn(connection)
-
-
-async def _configured(connection: AsyncBoundedConnection) -> None:
-    def noticed(diagnostic: psycopg.errors.Diagnostic) -> None:
-        if diagnostic.severity_nonlocalized == "WARNING":
-            connection.warning = diagnostic.sqlstate or "01000"
-
-    connection.add_notice_handler(noticed)
 
 
 def refuse_doubt(connection: AsyncBoundedConnection, status: str | None) -> None:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from txmemory.backends.postgres.place import Place
-from txmemory.port import Busy, Down, Lost
+from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
 
@@ -33,6 +33,11 @@ class BoundedConnection(psycopg.Connection[Any]):
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())
         return super().wait(gen, interval, timeout)
+
+    def noticed(self, diagnostic: psycopg.errors.Diagnostic) -> None:
+        """Keeps a warning's code."""
+        if diagnostic.severity_nonlocalized == "WARNING":
+            self.warning = diagnostic.sqlstate or "01000"
 
     def stale(self) -> bool:
         """Whether the server has hung up on the idle connection, told without asking it."""
@@ -60,7 +65,7 @@ class Connections:
             min_size=1,
             max_size=place.pool_size,
             open=False,
-            configure=_configured,
+            configure=self._configured,
             name="txmemory",
         )
 
@@ -71,6 +76,9 @@ class Connections:
     def close(self) -> None:
         """Closes every connection; those in use end with their call."""
         self._pool.close()
+
+    def _configured(self, connection: BoundedConnection) -> None:
+        connection.add_notice_handler(connection.noticed)
 
     @contextmanager
     def taken(self, deadline: float) -> Iterator[BoundedConnection]:
@@ -95,20 +103,14 @@ class Connections:
         while True:
             try:
                 connection = self._pool.getconn(timeout=max(0.001, ends - time.monotonic()))
+            except PoolClosed:
+                raise Closed("the store is closed") from None
             except PoolTimeout:
                 raise (Busy if self._taken >= self._place.pool_size else Down)("POOL") from None
             if not connection.stale():
                 return connection
             connection.close()
             self._pool.putconn(connection)
-
-
-def _configured(connection: BoundedConnection) -> None:
-    def noticed(diagnostic: psycopg.errors.Diagnostic) -> None:
-        if diagnostic.severity_nonlocalized == "WARNING":
-            connection.warning = diagnostic.sqlstate or "01000"
-
-    connection.add_notice_handler(noticed)
 
 
 def refuse_doubt(connection: BoundedConnection, status: str | None) -> None:
