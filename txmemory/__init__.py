@@ -37,7 +37,7 @@ from txmemory.rules.settling import (
 if TYPE_CHECKING:
     from txmemory.store.aio.store import AsyncStore
     from txmemory.store.aio.writer import AsyncWriter
-    from txmemory.store.opening import open, open_async
+    from txmemory.store.opening import migrate, open, open_async
     from txmemory.store.sync.store import Store
     from txmemory.store.sync.writer import Writer
     from txmemory.store.value import InMemoryStore
@@ -87,6 +87,7 @@ __all__ = [
     "WriteRefusal",
     "Writer",
     "either",
+    "migrate",
     "must",
     "open",
     "open_async",
@@ -98,6 +99,7 @@ _LATER = {
     "InMemoryStore": "txmemory.store.value",
     "Store": "txmemory.store.sync.store",
     "Writer": "txmemory.store.sync.writer",
+    "migrate": "txmemory.store.opening",
     "open": "txmemory.store.opening",
     "open_async": "txmemory.store.opening",
 }

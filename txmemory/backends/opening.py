@@ -89,7 +89,8 @@ def open_backend(options: Options) -> Backend:
             from txmemory.backends.postgres.opening import open_postgres
             from txmemory.backends.postgres.place import place_of as server_of
 
-            return open_postgres(server_of(place.rest, place.query), options.given_clock())
+            server = server_of(place.rest, place.query, options.deadline)
+            return open_postgres(server, options.given_clock())
         case _:
             raise ValueError("url must begin with postgresql://, sqlite:// or memory://")
 
@@ -112,20 +113,21 @@ async def open_backend_async(options: Options) -> AsyncBackend:
             from txmemory.backends.postgres.opening import open_postgres_async
             from txmemory.backends.postgres.place import place_of as server_of
 
-            return await open_postgres_async(server_of(place.rest, place.query), options.given_clock())
+            server = server_of(place.rest, place.query, options.deadline)
+            return await open_postgres_async(server, options.given_clock())
         case _:
             raise ValueError("url must begin with postgresql://, sqlite:// or memory://")
 
 
-def migrate(url: str) -> None:
+def migrate_backend(options: Options) -> None:
     """Makes the schema on a server, or brings it to this release's version, under a lock."""
-    place = location(url)
+    place = location(options.url)
     if place.scheme != "postgresql":
         raise ValueError("only a postgresql:// store is migrated by itself; opening does it elsewhere")
     from txmemory.backends.postgres import migrating
     from txmemory.backends.postgres.place import place_of
 
-    migrating.migrate(place_of(place.rest, place.query))
+    migrating.migrate(place_of(place.rest, place.query, options.deadline))
 
 
 def _nothing_beside(place: Location) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any
 
-from txmemory.backends.opening import Options, open_backend, open_backend_async
+from txmemory.backends.opening import Options, migrate_backend, open_backend, open_backend_async
 from txmemory.drive import Patience
 from txmemory.store.aio.store import AsyncStore
 from txmemory.store.core import Handle
@@ -21,7 +21,9 @@ def open(
 ) -> Store:
     """An open store, usable from many threads and as a context manager; the place is made when it is not there.
 
-    `url` is `sqlite:///relative/path.db`, `sqlite:////absolute/path.db`, `sqlite:///:memory:` or `memory://`.
+    `url` is `sqlite:///relative/path.db`, `sqlite:////absolute/path.db`, `sqlite:///:memory:`, `memory://`, or
+    `postgresql://user@host/database`, where `migrate` has made the tables; `?schema=`, `?pool_size=` and
+    `?prepare=off` are ours, and every other option is the driver's.
     `?synchronous=NORMAL` trades the last writes before a power loss for speed; the default FULL loses none.
     `clock` answers an aware datetime and replaces the database's clock; it must be quick and must not use the store.
     `require_fence` refuses calls without a writer. `deadline` is how many seconds a call may wait for others before
@@ -64,6 +66,15 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
     async def _opened(self) -> AsyncStore:
         backend = await open_backend_async(self._options)
         return AsyncStore(Handle(backend, self._patience, self._require_fence))
+
+
+def migrate(url: str, *, deadline: float = 10.0) -> None:
+    """Makes the tables of a `postgresql://` store, or brings them to this release's version; twice is no harm.
+
+    The role of `url` has to own the schema or be allowed to create it; the role that opens stores needs neither.
+    Files need no call: opening them does it. Raises `CannotOpen`, or `SchemaMismatch` for a newer release's tables.
+    """
+    migrate_backend(Options(url, deadline=_patience(deadline).deadline))
 
 
 def _patience(deadline: float) -> Patience:

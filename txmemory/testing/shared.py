@@ -10,9 +10,10 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
+import txmemory
 from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
 from txmemory.backends.lifetime import Lifetime
-from txmemory.backends.opening import Options, migrate
+from txmemory.backends.opening import Options
 from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
 from txmemory.backends.sqlite.connecting import Place
 from txmemory.backends.sqlite.opening import open_sqlite
@@ -91,7 +92,7 @@ def digest_of_tables(connection: sqlite3.Connection) -> bytes:
 def new_schema(url: str) -> str:
     """The name of a schema that was made for one case."""
     name = f"case_{uuid4().hex}"
-    migrate(f"{url}?schema={name}")
+    txmemory.migrate(f"{url}?schema={name}")
     return name
 
 

@@ -26,7 +26,7 @@ def version_of(connection: psycopg.Connection[tuple[str | None]], schema: str) -
 def migrate(place: Place) -> None:
     """Makes the schema or brings it up to date, in one transaction, under a lock."""
     try:
-        with psycopg.connect(place.conninfo) as connection:
+        with psycopg.connect(place.conninfo, connect_timeout=place.patience) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
             version = version_of(connection, place.schema)
             if version is None:
@@ -43,7 +43,7 @@ def migrate(place: Place) -> None:
 def check(place: Place) -> None:
     """Raises `SchemaMismatch` unless the schema is of this release; `CannotOpen` where it cannot be reached."""
     try:
-        with psycopg.connect(place.conninfo, autocommit=True) as connection:
+        with psycopg.connect(place.conninfo, autocommit=True, connect_timeout=place.patience) as connection:
             version = version_of(connection, place.schema)
     except psycopg.Error as error:
         raise CannotOpen(getattr(fault_of(error, sent=False), "code", "") or "CONNECTION") from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from urllib.parse import urlencode
 
 from txmemory.model.canonical import checked_text
@@ -16,6 +17,8 @@ class Place:
     """A server and database as the driver takes them, the schema of our tables, and what the URL asked for."""
 
     conninfo: str
+    patience: int
+    """Whole seconds until an attempt to connect is given up."""
     schema: str = "txmemory"
     prepare: bool = True
     pool_size: int = 10
@@ -25,7 +28,7 @@ class Place:
         return f"<Place schema={self.schema}>"
 
 
-def place_of(path: str, options: Mapping[str, str]) -> Place:
+def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
     """The place that a URL's rest and options name; options that are not ours go to the driver."""
     prepare = options.get("prepare", "on")
     if prepare not in ("on", "off"):
@@ -36,4 +39,4 @@ def place_of(path: str, options: Mapping[str, str]) -> Place:
     schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
     rest = urlencode({name: value for name, value in options.items() if name not in OPTIONS})
     conninfo = f"postgresql://{path}" + (f"?{rest}" if rest else "")
-    return Place(conninfo, schema, prepare == "on", int(size))
+    return Place(conninfo, max(1, ceil(patience)), schema, prepare == "on", int(size))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 from sqlalchemy import (
     ColumnElement,
@@ -42,6 +42,13 @@ class GuardStatements(Generic[Statement]):
         self._compile = spelling.compile
         self._compile_row = compile_row
         self._lock = lock
+
+    def built(self) -> Self:
+        """Itself, with every statement built that has no shape: no transaction waits for that."""
+        for name, statement in vars(type(self)).items():
+            if isinstance(statement, cached_property):
+                getattr(self, name)
+        return self
 
     @cached_property
     def advance_fence(self) -> Statement:
@@ -266,8 +273,10 @@ class GuardStatements(Generic[Statement]):
         return self._compile(delete(ledger).where(*self._whose(ledger)))
 
     def _new_scope(self) -> Any:
-        given = {name: bindparam(name) for name in ("tenant", "scope", "generation", "token", "holder")}
-        zero = {name: literal_column("0") for name in ("seq", "last_at", "sealed")}
+        given: dict[str, Any] = {
+            name: bindparam(name) for name in ("tenant", "scope", "generation", "token", "holder")
+        }
+        zero: dict[str, Any] = {name: literal_column("0") for name in ("seq", "last_at", "sealed")}
         return self._spelling.upsert(self._tables.scope).values({**given, **zero})
 
     def _heads(self) -> Select[Any]:

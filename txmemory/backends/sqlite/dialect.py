@@ -31,7 +31,7 @@ def compiled_row(element: ClauseElement) -> str:
 @cache
 def guard_statements() -> GuardStatements[str]:
     """What the guard runs; BEGIN IMMEDIATE has locked everything."""
-    return GuardStatements(_spelling(), compiled_row, lock=False)
+    return GuardStatements(_spelling(), compiled_row, lock=False).built()
 
 
 @cache

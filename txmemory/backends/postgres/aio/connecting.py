@@ -34,7 +34,7 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
         self,
         gen: PQGen[Value],
         interval: float = 0.1,
-        timeout: float | None = None,  # noqa: ASYNC109 - the driver's
+        timeout: float | None = None,
     ) -> Value:
         """Waits for the server, but not beyond `ends`."""
         if self.ends is not None and timeout is None:
