@@ -1,9 +1,8 @@
 """Every query as one statement, the values that it binds, and how its rows make a page."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 
 from sqlalchemy import and_, bindparam, func, select, tuple_
 
@@ -26,12 +25,11 @@ from txmemory.rules import order
 Rows = Sequence[Row]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked(Generic[Statement]):
+class Asked(NamedTuple, Generic[Statement]):
     """A statement to run once with each of the bindings, and what the rows of each say."""
 
     statement: Statement
-    bindings: tuple[Mapping[str, object], ...]
+    bindings: Sequence[Mapping[str, object]]
     page: Callable[[Sequence[Rows]], Page[Any]]
 
 
@@ -47,10 +45,10 @@ class ReadStatements(Generic[Statement]):
         """What answers a query; where the caller's clock says None, the database's own is read."""
         match query:
             case Get(tenant=tenant, addresses=addresses):
-                places = tuple(
+                places = [
                     {**_here(tenant, address.namespace), "id": address.id, "now": clock()}
                     for address in addresses
-                )
+                ]
                 return Asked(self.get, places, lambda found: _stored(addresses, found))
             case Select():
                 return self._selected(query, clock())
@@ -175,7 +173,7 @@ def _here(tenant: str, namespace: Namespace) -> dict[str, object]:
 
 def _stored(addresses: Sequence[Address], found: Sequence[Rows]) -> Page[Stored]:
     each = zip(addresses, found, strict=True)
-    return Page(tuple(stored_from(address.namespace, row) for address, rows in each for row in rows))
+    return Page(tuple([stored_from(address.namespace, row) for address, rows in each for row in rows]))
 
 
 def _one(found: Sequence[Rows]) -> Page[Any]:
