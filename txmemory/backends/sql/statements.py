@@ -6,9 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
-    Table,
     and_,
     bindparam,
     delete,
@@ -156,19 +154,13 @@ class Statements:
 
 def _row_statements(upsert: Callable[[Any], Any]) -> dict[str, ClauseElement]:
     """Those that bind a whole row of `rows`, value by value in the order of the table's columns."""
-    appending = {"append_revision": revision, "append_event": event, "record": ledger}
     return {
         "put_head": put_head(upsert),
         **{
-            name: insert(table).values({column.name: bindparam(column.name) for column in _given(table)})
-            for name, table in appending.items()
+            name: insert(table).values({column.name: bindparam(column.name) for column in table.c})
+            for name, table in {"append_revision": revision, "record": ledger}.items()
         },
     }
-
-
-def _given(table: Table) -> list[Column[Any]]:
-    """The columns that a writer fills: all but a number that the database counts up."""
-    return [column for column in table.c if column.autoincrement is not True]
 
 
 _WHOSE = scope.c.tenant == bindparam("tenant"), scope.c.scope == bindparam("scope")
@@ -277,9 +269,12 @@ def _query_statements() -> dict[str, ClauseElement]:
     }
 
 
-def statements(compile: Compile, compile_row: Compile, upsert: Callable[[Any], Any]) -> Statements:
-    """All statements for one dialect; `compile_row` is for those that bind whole rows."""
+def statements(
+    compile: Compile, compile_row: Compile, upsert: Callable[[Any], Any], *, append_event: ClauseElement
+) -> Statements:
+    """All statements for one dialect; `compile_row` is for those that bind whole rows, `append_event` among them."""
     named = {**_guard_statements(), **_change_statements(upsert), **_query_statements()}
     texts = {name: compile(statement) for name, statement in named.items()}
-    texts.update((name, compile_row(statement)) for name, statement in _row_statements(upsert).items())
+    rows = {**_row_statements(upsert), "append_event": append_event}
+    texts.update((name, compile_row(statement)) for name, statement in rows.items())
     return Statements(compile=compile, **texts)

@@ -55,7 +55,7 @@ ledger = Table(
 event = Table(
     "txm_event",
     metadata,
-    Column("row", Integer(), primary_key=True, autoincrement=True),
+    Column("row", Integer(), primary_key=True, autoincrement=False),
     _text("tenant"),
     Column("version", Integer(), nullable=False),
     _text("kind"),
@@ -68,7 +68,6 @@ event = Table(
     _text("status", nullable=True),
     _text("effects"),
     _integer("at"),
-    sqlite_autoincrement=True,
 )
 Index(
     "txm_event_seq",

@@ -1,14 +1,16 @@
 """The statements in SQLite's dialect, compiled once a process to the text that the driver runs."""
 
 from functools import cache
+from typing import Any
 
+from sqlalchemy import ColumnElement, bindparam, func, insert, literal_column, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
 
 from txmemory.backends.sql.statements import Statements, statements
-from txmemory.backends.sql.tables import metadata
+from txmemory.backends.sql.tables import event, metadata
 
 _dialect = sqlite.dialect(paramstyle="named")
 _positional = sqlite.dialect(paramstyle="qmark")
@@ -27,7 +29,20 @@ def compiled_row(element: ClauseElement) -> str:
 @cache
 def sqlite_statements() -> Statements:
     """Every statement."""
-    return statements(compiled, compiled_row, sqlite.insert)
+    return statements(compiled, compiled_row, sqlite.insert, append_event=_append_event())
+
+
+def _append_event() -> ClauseElement:
+    """Numbers an event by its time, or behind the newest: a number is not given again when the newest is lost.
+
+    The number is bound in front of the row, as the least that it may be.
+    """
+    newest = func.coalesce(select(func.max(event.c.row)).scalar_subquery(), literal_column("0"))
+    number: ColumnElement[int] = func.max(bindparam("least"), newest + literal_column("1"))
+    given: dict[str, Any] = {
+        column.name: bindparam(column.name) for column in event.c if column is not event.c.row
+    }
+    return insert(event).values({"row": number, **given}).inline()
 
 
 @cache
