@@ -4,7 +4,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Snapshot:
 
     def by_any_token(self) -> "Snapshot":
         """The same without saying which token wrote what."""
-        ledger = frozenset((scope, key, replace(outcome, token=None)) for scope, key, outcome in self.ledger)
+        ledger = frozenset((scope, key, outcome._replace(token=None)) for scope, key, outcome in self.ledger)
         return Snapshot(self.items, ledger, tuple(event._replace(token=None) for event in self.events))
 
 

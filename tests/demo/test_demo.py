@@ -220,7 +220,7 @@ def test_a_write_of_an_older_worker_after_a_newer_one_is_found(store: Store) -> 
     found = contents(store, token=100)
     key = "turn/00001"
     first = found.written[key]
-    found.written[key] = replace(first, outcome=replace(first.outcome, token=9))
+    found.written[key] = replace(first, outcome=first.outcome._replace(token=9))
     assert any("wrote after token 9" in fault for fault in check(found, CONVERSATION).faults)
 
 

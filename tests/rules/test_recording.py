@@ -9,7 +9,7 @@ from txmemory.model import limits
 from txmemory.model.address import Ref
 from txmemory.model.commit import Guard, Put
 from txmemory.model.event import Event
-from txmemory.model.item import Item, moment
+from txmemory.model.item import Head, Item, moment
 from txmemory.rules import recording
 from txmemory.rules.visible import expired, live_revision
 
@@ -51,18 +51,40 @@ def test_a_guard_accepts_what_it_names(wanted: int | None, accepted: set[int]) -
 
 
 def test_counting_goes_on_after_a_removal() -> None:
-    assert recording.next_revision(None) == 1
-    assert recording.next_revision(head("a", revision=4, live=False)) == 5
+    put = Put(at("a"), Item("task"))
+    assert recording.put_head(put, None, 7, 9, 0).revision == 1
+    assert recording.put_head(put, head("a", revision=4, live=False), 7, 9, 0).revision == 5
+    assert recording.removed_head(head("a", revision=4), 9).revision == 5
 
 
 def test_the_creation_time_is_the_given_one_else_the_live_item_s_else_now() -> None:
     given, silent = Put(at("a"), Item("task", created_at=3)), Put(at("a"), Item("task"))
+    known, removed = head("a", created_at=5, expires_at=8), head("a", live=False, created_at=5)
+
+    def created_at(put: Put, before: Head | None, now: int) -> int:
+        return recording.put_head(put, before, now, 99, 0).created_at
+
+    assert created_at(given, known, 7) == 3
+    assert created_at(given, removed, 7) == 3
+    assert created_at(given, None, 7) == 3
+    assert created_at(silent, known, 7) == 5
+    assert created_at(silent, known, 8) == 8
+    assert created_at(silent, removed, 7) == 7
+    assert created_at(silent, None, 7) == 7
+
+
+def test_a_live_item_keeps_its_place_in_the_order_of_insertion() -> None:
+    put = Put(at("a"), Item("task", expires_at=50))
     known = head("a", created_at=5, expires_at=8)
-    assert recording.created_at(given, known, 7) == 3
-    assert recording.created_at(silent, known, 7) == 5
-    assert recording.created_at(silent, known, 8) == 8
-    assert recording.created_at(silent, head("a", live=False, created_at=5), 7) == 7
-    assert recording.created_at(silent, None, 7) == 7
+    assert recording.put_head(put, known, 7, 9, 2).added == known.added
+    for before, now in ((known, 8), (head("a", live=False), 7), (None, 7)):
+        put_now = recording.put_head(put, before, now, 9, 2)
+        assert (put_now.added, put_now.updated_at, put_now.live, put_now.expires_at) == ((9, 2), 9, True, 50)
+
+
+def test_a_removal_ends_an_item_and_leaves_all_else() -> None:
+    known = head("a", revision=4, created_at=5, expires_at=8)
+    assert recording.removed_head(known, 9) == known._replace(revision=5, live=False, updated_at=9)
 
 
 def test_an_outcome_is_what_its_event_says() -> None:

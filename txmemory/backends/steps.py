@@ -157,12 +157,8 @@ class _Draft:
 
     def _put_head(self, put: Put) -> Head:
         """The head as the put leaves it (`at` is not known yet, and not looked at by an eviction)."""
-        head = self.heads.get(put.address)
-        continues = head is not None and live_revision(head, self.now) > 0
-        revision = recording.next_revision(head)
-        created_at = recording.created_at(put, head, self.now)
-        added = head.added if head is not None and continues else (self.at, len(self.revisions))
-        return Head(put.address, revision, True, created_at, self.at, put.item.expires_at, added)  # noqa: FBT003 - live
+        known = self.heads.get(put.address)
+        return recording.put_head(put, known, self.now, self.at, len(self.revisions))
 
     def take_time(self) -> None:
         """`at`, after the last lock: later than the scope's last event and every head that may change."""
@@ -202,35 +198,20 @@ class _Draft:
         return "expired" if expired(head.expires_at, self.now) else reason
 
     def _remove(self, head: Head, reason: Reason) -> Effect:
-        ended = Head(
-            address=head.address,
-            revision=recording.next_revision(head),
-            live=False,
-            created_at=head.created_at,
-            updated_at=self.at,
-            expires_at=head.expires_at,
-            added=head.added,
-        )
+        ended = recording.removed_head(head, self.at)
         self._revise(ended, None, reason, b"")
         return Effect(*head.address, ended.revision, "remove", reason, None)
 
     def _revise(self, head: Head, item: Item | None, reason: Reason, salt: bytes) -> None:
+        address, revision, _, created_at, *_ = head
+        kept = item
+        if item is None and address in self.changes:
+            kept = self.changes[address].item
+        self.changes[address] = HeadChange(head, kept)
+        ordinal = len(self.revisions)
         actor = self.commit.presenter.holder if self.commit.presenter else None
-        known = self.changes.get(head.address)
-        kept = item if item is not None or known is None else known.item
-        self.changes[head.address] = HeadChange(head, kept)
         self.revisions.append(
-            Revision(
-                head.address,
-                head.revision,
-                item,
-                head.created_at,
-                self.at,
-                len(self.revisions),
-                actor,
-                reason,
-                salt,
-            )
+            Revision(address, revision, item, created_at, self.at, ordinal, actor, reason, salt)
         )
 
     def evict(self) -> None:
@@ -289,7 +270,7 @@ class _Draft:
         self.tables.append_events(self.commit.tenant, events)
         presenter, scope = self.commit.presenter, self.scope
         if presenter is not None and scope is not None:
-            sealed = any(event.kind == "seal" for event in events)
+            sealed = events[-1].kind == "seal"  # a seal stands alone
             row = ScopeRow(scope.seq + len(events), self.at, sealed)
             self.tables.move_scope(self.commit.tenant, presenter.scope, row)
             applied = [event for event in events if event.kind == "record"]

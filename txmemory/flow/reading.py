@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from returns.result import Failure, Result, Success
 
-from txmemory.flow.requests import Flow, ask
+from txmemory.flow.requests import Flow
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace
 from txmemory.model.filter import Condition
@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 
 def get(tenant: str, address: Address) -> Flow[Result[Stored | None, ReadRefusal]]:
     """The live item at an address."""
-    page = yield from ask(Get(tenant, (address,)))
+    page: Page[Stored] | ReadRefusal = yield Get(tenant, (address,))
     if isinstance(page, Page):
         return Success(page.rows[0] if page.rows else None)
     return Failure(page)
@@ -66,7 +66,7 @@ def key_count(tenant: str, scope: str | None) -> Flow[Result[int, ReadRefusal]]:
 
 
 def _one(query: Query[int]) -> Flow[Result[int, ReadRefusal]]:
-    page = yield from ask(query)
+    page: Page[int] | ReadRefusal = yield query
     return Success(page.rows[0]) if isinstance(page, Page) else Failure(page)
 
 
@@ -77,7 +77,7 @@ def _pages(
     last: Row | None = None
     while limit is None or len(rows) < limit:
         wanted = limits.PAGE_ROWS if limit is None else min(limits.PAGE_ROWS, limit - len(rows))
-        page = yield from ask(behind(last, wanted))
+        page: Page[Row] | ReadRefusal = yield behind(last, wanted)
         if not isinstance(page, Page):
             return Failure(page)
         rows.extend(page.rows)

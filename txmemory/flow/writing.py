@@ -2,7 +2,7 @@
 
 from returns.result import Result
 
-from txmemory.flow.requests import Flow, send
+from txmemory.flow.requests import Flow, Response
 from txmemory.model import command as wanted
 from txmemory.model.address import Presenter
 from txmemory.model.outcome import Outcome, Receipt
@@ -13,7 +13,7 @@ def write(
     command: wanted.Write, tenant: str, presenter: Presenter
 ) -> Flow[Result[Receipt, settling.WriteRefusal]]:
     """`write` and `replace`."""
-    reply = yield from send(planning.write(command, tenant, presenter))
+    reply: Response = yield planning.write(command, tenant, presenter)
     return settling.write(command, presenter, reply)
 
 
@@ -21,7 +21,7 @@ def write_many(
     command: wanted.WriteMany, tenant: str, presenter: Presenter
 ) -> Flow[Result[tuple[Result[Receipt, settling.EntryRefusal], ...], settling.ManyRefusal]]:
     """Several writes in one transaction."""
-    reply = yield from send(planning.write_many(command, tenant, presenter))
+    reply: Response = yield planning.write_many(command, tenant, presenter)
     return settling.write_many(command.writes, presenter, reply)
 
 
@@ -29,7 +29,7 @@ def applied(
     command: wanted.Applied, tenant: str, presenter: Presenter
 ) -> Flow[Result[Outcome | None, settling.AppliedRefusal]]:
     """A fenced look at the ledger."""
-    reply = yield from send(planning.applied(command, tenant, presenter))
+    reply: Response = yield planning.applied(command, tenant, presenter)
     return settling.applied(presenter, reply)
 
 
@@ -37,26 +37,26 @@ def forget_applied(
     command: wanted.ForgetApplied, tenant: str, presenter: Presenter
 ) -> Flow[Result[bool, settling.ForgetRefusal]]:
     """Takes one key away."""
-    reply = yield from send(planning.forget_applied(command, tenant, presenter))
+    reply: Response = yield planning.forget_applied(command, tenant, presenter)
     return settling.forget_applied(presenter, reply)
 
 
 def seal(tenant: str, presenter: Presenter) -> Flow[Result[int, settling.SealRefusal]]:
     """Finishes a scope."""
-    reply = yield from send(planning.seal(tenant, presenter))
+    reply: Response = yield planning.seal(tenant, presenter)
     return settling.seal(presenter, reply)
 
 
 def store(command: wanted.Store, tenant: str) -> Flow[Result[Outcome, settling.StoreRefusal]]:
     """Stores one item without a key."""
-    return settling.store((yield from send(planning.store(command, tenant))))
+    return settling.store((yield planning.store(command, tenant)))
 
 
 def delete(command: wanted.Delete, tenant: str) -> Flow[Result[Outcome, settling.PlainRefusal]]:
     """Ends one item without a key."""
-    return settling.plain((yield from send(planning.delete(command, tenant))))
+    return settling.plain((yield planning.delete(command, tenant)))
 
 
 def clear(command: wanted.Clear, tenant: str) -> Flow[Result[Outcome, settling.PlainRefusal]]:
     """Ends every item of a namespace without a key."""
-    return settling.plain((yield from send(planning.clear(command, tenant))))
+    return settling.plain((yield planning.clear(command, tenant)))

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
-from txmemory.memories.values import Bounds, Memory, memory_type_from
+from txmemory.memories.values import Bounds, Memory
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace, Ref, checked_id
 from txmemory.model.canonical import checked_integer
 from txmemory.model.commit import Bound, Guard, Put
 from txmemory.model.event import Reason
-from txmemory.model.item import Item, Revision, Stored, moment
+from txmemory.model.item import Revision, Stored, moment
 
 Source = Memory | Ref | str | tuple[str, int]
 """What a replacement ends: a memory as it was read, a ref of an outcome, an id, or an id at a revision."""
@@ -37,7 +37,7 @@ def puts_of(namespace: Namespace, memories: Iterable[Memory]) -> tuple[Put, ...]
     """What stores these memories."""
     if isinstance(memories, Memory):
         raise TypeError("add must be a sequence of Memory")
-    return tuple(put_of(namespace, memory) for memory in memories)
+    return tuple([put_of(namespace, memory) for memory in memories])
 
 
 def put_of(namespace: Namespace, memory: Memory) -> Put:
@@ -68,12 +68,14 @@ def sources_of(namespace: Namespace, remove: Iterable[Source]) -> tuple[Guard, .
     """What must all be there to be replaced; a memory that was read must be there as it was read."""
     if isinstance(remove, str | Memory):
         raise TypeError("remove must be a sequence of memories, ids or (id, revision)")
-    return tuple(_source(namespace, each) for each in remove)
+    return tuple([_source(namespace, each) for each in remove])
 
 
 def _source(namespace: Namespace, source: Source) -> Guard:
     match source:
-        case Memory(id=id, revision=revision):
+        case Memory(id=id, revision=revision, namespace=where):
+            if where not in (None, namespace):
+                raise ValueError("a memory to remove was read in another namespace")
             return Guard(Address(namespace, id), revision)
         case Ref(namespace=where, id=id, revision=revision):
             if where != namespace:
@@ -97,27 +99,11 @@ def bounds_of(namespace: Namespace, bounds: Bounds | None) -> tuple[Bound, ...]:
     return (Bound(namespace, bounds.max_memories),)
 
 
-def memory_from(stored: Stored) -> Memory:
-    """The memory that was found."""
-    return _memory(stored.address.id, stored.revision, stored.item, stored.created_at)
-
-
 def history_entry_from(revision: Revision) -> HistoryEntry:
     """One revision as the caller sees it."""
     memory = None
     if revision.item is not None:
-        memory = _memory(revision.address.id, revision.revision, revision.item, revision.created_at)
+        stored = Stored(revision.address, revision.revision, revision.item, revision.created_at)
+        memory = Memory.found(stored)
     reason = cast(Reason, revision.reason)
     return HistoryEntry(revision.revision, memory, moment(revision.at), revision.by, reason)
-
-
-def _memory(id: str, revision: int, item: Item, created_at: int) -> Memory:
-    return Memory(
-        item.text,
-        memory_type=memory_type_from(item.kind),
-        metadata=cast(Mapping[str, str], item.attributes),
-        timestamp=moment(created_at),
-        importance=item.importance,
-        id=id,
-        revision=revision,
-    )

@@ -1,16 +1,16 @@
 """A memory, its types, and the bounds that a namespace of memories may be given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from types import MappingProxyType
+from typing import Any, Self
 
 from txmemory.model import limits
-from txmemory.model.address import checked_id
+from txmemory.model.address import Namespace, checked_id
 from txmemory.model.canonical import checked_integer, checked_text, generated_id
-from txmemory.model.item import NO_ATTRIBUTES, Item, microseconds, moment
+from txmemory.model.item import NO_ATTRIBUTES, Item, Stored, microseconds, moment
 
 CUSTOM = "custom:"
 
@@ -82,6 +82,8 @@ class Memory:
     id: str
     revision: int | None = field(compare=False)
     item: Item = field(init=False, repr=False, compare=False)
+    namespace: Namespace | None = field(init=False, repr=False, compare=False)
+    """Where it was read; None for one that was made."""
 
     def __init__(
         self,
@@ -104,32 +106,59 @@ class Memory:
         )
         if revision is not None:
             revision = checked_integer(revision, "revision", 1, limits.INTEGER_MOST)
+        id = generated_id() if id is None else checked_id(id)
+        self._fill(item, kind, id, revision, None)
+
+    @classmethod
+    def found(cls, stored: Stored) -> Self:
+        """The memory that was read: its content has been checked when it was stored."""
+        memory = object.__new__(cls)
+        item, (namespace, id) = stored.item, stored.address
+        if item.created_at is None:  # so that it keeps its time wherever it is stored again
+            item = replace(item, created_at=stored.created_at)
+        memory._fill(item, memory_type_from(item.kind), id, stored.revision, namespace)
+        return memory
+
+    def _fill(
+        self,
+        item: Item,
+        kind: AnyMemoryType,
+        id: str,
+        revision: int | None,
+        namespace: Namespace | None,
+    ) -> None:
         put = object.__setattr__
         put(self, "content", item.text)
         put(self, "memory_type", kind)
         put(self, "metadata", item.attributes)
         put(self, "timestamp", None if item.created_at is None else moment(item.created_at))
         put(self, "importance", item.importance)
-        put(self, "id", generated_id() if id is None else checked_id(id))
+        put(self, "id", id)
         put(self, "revision", revision)
         put(self, "item", item)
+        put(self, "namespace", namespace)
 
     def __reduce__(self) -> tuple[object, ...]:
         """A memory may travel between processes; its read-only map is made anew there."""
-        remade = partial(
-            Memory,
-            memory_type=self.memory_type,
-            metadata=dict(self.metadata),
-            timestamp=self.timestamp,
-            importance=self.importance,
-            id=self.id,
-            revision=self.revision,
-        )
-        return remade, (self.content,)
+        made = {
+            "memory_type": self.memory_type,
+            "metadata": dict(self.metadata),
+            "timestamp": self.timestamp,
+            "importance": self.importance,
+            "id": self.id,
+            "revision": self.revision,
+        }
+        return _arrived, (self.content, made, self.namespace)
 
     def __repr__(self) -> str:
         """The type and the revision: content, id and metadata of people stay out of logs."""
         return f"<Memory {kind_of(self.memory_type).partition(':')[0]} revision={self.revision}>"
+
+
+def _arrived(content: str, made: dict[str, Any], namespace: Namespace | None) -> Memory:
+    memory = Memory(content, **made)
+    object.__setattr__(memory, "namespace", namespace)
+    return memory
 
 
 def _checked_metadata(metadata: object) -> Mapping[str, str]:

@@ -41,7 +41,7 @@ def microseconds(moment: object, name: str) -> int:
 
 def moment(elapsed: int) -> datetime:
     """The aware UTC datetime of integer microseconds."""
-    return _EPOCH + timedelta(microseconds=elapsed)
+    return _EPOCH + timedelta(0, 0, elapsed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,14 @@
 """What a write did, as it is recorded and returned, word for word, on every replay."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from txmemory.model.address import Ref
 
 Status = Literal["stored", "superseded"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a write did. Holds no content.
 
     `superseded` means that a source of a replacement was gone, so nothing was written, for ever. `seq` counts the
@@ -27,8 +25,7 @@ class Outcome:
     token: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """The answer to a keyed write: what it did, and whether that had been done before.
 
     `replayed`: the key was applied earlier, nothing was written now, and `outcome` is the recorded one. `diverged`:

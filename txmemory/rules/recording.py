@@ -17,18 +17,28 @@ def time_of_record(clock: int, scope_last_at: int | None, newest_updated_at: int
     return max(clock, 0 if scope_last_at is None else scope_last_at + 1, newest_updated_at + 1)
 
 
-def created_at(put: Put, head: Head | None, now: int) -> int:
-    """The time that was given; else what the live item has; else now."""
-    if put.item.created_at is not None:
-        return put.item.created_at
-    if head is not None and live_revision(head, now):
-        return head.created_at
-    return now
+def put_head(put: Put, head: Head | None, now: int, at: int, ordinal: int) -> Head:
+    """The head as a put leaves it. Counting goes on after a removal, since a head is never deleted.
+
+    The creation time is the given one, else the live item's, else now; a live item also keeps its place in the
+    order of insertion.
+    """
+    address, item = put
+    given, live = item.created_at, True
+    if head is None:
+        return Head(address, 1, live, now if given is None else given, at, item.expires_at, (at, ordinal))
+    if not live_revision(head, now):
+        created, added = now, (at, ordinal)
+    else:
+        created, added = head.created_at, head.added
+    if given is not None:
+        created = given
+    return Head(address, head.revision + 1, live, created, at, item.expires_at, added)
 
 
-def next_revision(head: Head | None) -> int:
-    """Counting goes on after a removal, since a head is never deleted."""
-    return 1 if head is None else head.revision + 1
+def removed_head(head: Head, at: int) -> Head:
+    """The head as a removal leaves it, which takes a revision of its own."""
+    return head._replace(revision=head.revision + 1, live=False, updated_at=at)
 
 
 def outcome_of(event: Event) -> Outcome:

@@ -46,17 +46,7 @@ class Handle(Generic[AnyBackend]):
 
     def write(
         self,
-        key: str,
-        add: Iterable[Memory],
-        expect: Expected | None,
-        bounds: Bounds | None,
-        on_mismatch: OnMismatch,
-    ) -> wanted.Write:
-        """A keyed write as a command, detached and checked."""
-        return self._write("write", key, add, (), expect, bounds, on_mismatch)
-
-    def replace(
-        self,
+        kind: Literal["write", "replace"],
         key: str,
         add: Iterable[Memory],
         remove: Iterable[Source],
@@ -64,8 +54,17 @@ class Handle(Generic[AnyBackend]):
         bounds: Bounds | None,
         on_mismatch: OnMismatch,
     ) -> wanted.Write:
-        """A keyed replacement as a command."""
-        return self._write("replace", key, add, remove, expect, bounds, on_mismatch)
+        """A keyed write or replacement as a command, detached and checked."""
+        return wanted.Write(
+            kind=kind,
+            key=key,
+            puts=puts_of(self.namespace, add),
+            expect=guards_of(self.namespace, expect),
+            sources=sources_of(self.namespace, remove),
+            bounds=self.limits(bounds),
+            given_bounds=bounds is not None,
+            on_mismatch=on_mismatch,
+        )
 
     def write_many(
         self,
@@ -78,28 +77,7 @@ class Handle(Generic[AnyBackend]):
         for pair in writes:
             match pair:
                 case (key, add):
-                    each.append(self.write(key, add, None, bounds, on_mismatch))
+                    each.append(self.write("write", key, add, (), None, bounds, on_mismatch))
                 case _:
                     raise TypeError("write_many takes (key, memories) pairs")
         return wanted.WriteMany(tuple(each))
-
-    def _write(
-        self,
-        kind: Literal["write", "replace"],
-        key: str,
-        add: Iterable[Memory],
-        remove: Iterable[Source],
-        expect: Expected | None,
-        bounds: Bounds | None,
-        on_mismatch: OnMismatch,
-    ) -> wanted.Write:
-        return wanted.Write(
-            kind=kind,
-            key=key,
-            puts=puts_of(self.namespace, add),
-            expect=guards_of(self.namespace, expect),
-            sources=sources_of(self.namespace, remove),
-            bounds=self.limits(bounds),
-            given_bounds=bounds is not None,
-            on_mismatch=on_mismatch,
-        )

@@ -18,7 +18,6 @@ from txmemory.memories.translate import (
     HistoryEntry,
     Source,
     history_entry_from,
-    memory_from,
     put_of,
 )
 from txmemory.memories.values import Bounds, Memory
@@ -90,7 +89,7 @@ class InMemoryStore:
         generation: int = 0,
     ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
         """Stores `add` exactly once under the key. See `Writer.write`."""
-        command = self.handle.write(key, add, expect, bounds, on_mismatch)
+        command = self.handle.write("write", key, add, (), expect, bounds, on_mismatch)
         return self._next(
             writing.write(command, self.handle.tenant, Presenter(scope, token, generation, holder))
         )
@@ -110,7 +109,7 @@ class InMemoryStore:
         generation: int = 0,
     ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
         """Stores `add` and ends all of `remove` once, or does nothing for ever. See `Writer.replace`."""
-        command = self.handle.replace(key, add, remove, expect, bounds, on_mismatch)
+        command = self.handle.write("replace", key, add, remove, expect, bounds, on_mismatch)
         return self._next(
             writing.write(command, self.handle.tenant, Presenter(scope, token, generation, holder))
         )
@@ -172,7 +171,7 @@ class InMemoryStore:
     def get(self, id: str) -> Result[Memory | None, ReadRefusal]:
         """The memory with this id, or None."""
         found = self._read(reading.get(self.handle.tenant, Address(self.handle.namespace, checked_id(id))))
-        return found.map(lambda stored: None if stored is None else memory_from(stored))
+        return found.map(lambda stored: None if stored is None else Memory.found(stored))
 
     def exists(self, id: str) -> Result[bool, ReadRefusal]:
         """Whether a memory with this id is there."""
@@ -182,7 +181,7 @@ class InMemoryStore:
         """The newest `limit` memories that the filter accepts."""
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
         flow = reading.recall(self.handle.tenant, self.handle.namespace, condition_of(filter), limit)
-        return self._read(flow).map(lambda found: [memory_from(each) for each in found])
+        return self._read(flow).map(lambda found: [Memory.found(each) for each in found])
 
     def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts."""

@@ -239,8 +239,11 @@ class GuardStatements(Generic[Statement]):
 
     @cached_property
     def append_event(self) -> Statement:
-        """One entry of the log, numbered by the engine."""
-        return self._appending(self._tables.event)
+        """One entry of the log; where the engine does not number it, the least number is bound in front."""
+        event, number = self._tables.event, self._spelling.number
+        given: dict[str, Any] = {each.name: bindparam(each.name) for each in event.c if each.name != "row"}
+        numbered = given if number is None else {"row": number, **given}
+        return self._compile_row(insert(event).values(numbered).inline())
 
     @cached_property
     def record(self) -> Statement:
@@ -248,9 +251,7 @@ class GuardStatements(Generic[Statement]):
         return self._appending(self._tables.ledger)
 
     def _appending(self, table: Table) -> Statement:
-        """A whole row; a number that the engine counts up is left to it."""
-        given = [column.name for column in table.c if column.name != "row"]
-        return self._compile_row(insert(table).values({name: bindparam(name) for name in given}))
+        return self._compile_row(insert(table).values({each.name: bindparam(each.name) for each in table.c}))
 
     @cached_property
     def move_scope(self) -> Statement:

@@ -166,8 +166,8 @@ REVISION_COLUMNS = ("revision", *CONTENT_COLUMNS, "salt", "at", "ordinal", "by",
 
 
 def _item(content: Row) -> Item:
-    kind, text, data, attributes, _, expires_at, importance = content
-    return Item(kind, text, data, _attributes(attributes), None, expires_at, importance)
+    kind, text, data, attributes, created_at, expires_at, importance = content
+    return Item(kind, text, data, _attributes(attributes), created_at, expires_at, importance)
 
 
 def _attributes(text: str) -> Mapping[str, Any]:

@@ -4,7 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import BigInteger, ColumnElement, Table, and_, bindparam, cast, func, literal_column, or_
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Table,
+    and_,
+    bindparam,
+    cast,
+    func,
+    literal_column,
+    or_,
+    select,
+)
 from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.sql.tables import Tables
@@ -28,6 +39,16 @@ def database_clock() -> ColumnElement[int]:
     return func.coalesce(cast(bindparam("now"), BigInteger()), cast(server, BigInteger()))
 
 
+def rising_number(tables: Tables) -> ColumnElement[int]:
+    """Numbers an event by the time bound as `least`, or behind the newest.
+
+    A number is not given again when the newest event is lost.
+    """
+    newest = func.coalesce(select(func.max(tables.event.c.row)).scalar_subquery(), ZERO)
+    number: ColumnElement[int] = func.max(bindparam("least"), newest + literal_column("1"))
+    return number
+
+
 @dataclass(frozen=True, eq=False)
 class Spelling(Generic[Statement]):
     """One technology's way: `upsert` is its dialect's insert, which knows ON CONFLICT."""
@@ -36,6 +57,8 @@ class Spelling(Generic[Statement]):
     compile: Callable[[ClauseElement], Statement]
     upsert: Callable[[Any], Any]
     now: ColumnElement[int]
+    number: ColumnElement[int] | None = None
+    """How an event is numbered; None leaves it to the engine."""
 
     @property
     def here(self) -> ColumnElement[bool]:

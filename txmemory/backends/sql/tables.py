@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     text,
 )
+from sqlalchemy.schema import SchemaItem
 
 VERSION = "0001"
 """The schema that this release reads and writes."""
@@ -109,10 +110,7 @@ def _event(metadata: MetaData, prefix: str) -> Table:
     table = Table(
         f"{prefix}event",
         metadata,
-        Column(
-            "row", BigInteger().with_variant(Integer(), "sqlite"), Identity(always=True), primary_key=True
-        ),
-        _text("tenant"),
+        *_number_and_tenant(metadata),
         Column("version", Integer(), nullable=False),
         _text("kind"),
         _text("scope", nullable=True),
@@ -124,12 +122,19 @@ def _event(metadata: MetaData, prefix: str) -> Table:
         _text("status", nullable=True),
         _text("effects"),
         _integer("at"),
-        sqlite_autoincrement=True,
     )
     where = text("scope IS NOT NULL")
     columns = table.c.tenant, table.c.scope, table.c.seq
     Index(f"{prefix}event_seq", *columns, unique=True, sqlite_where=where, postgresql_where=where)
     return table
+
+
+def _number_and_tenant(metadata: MetaData) -> tuple[SchemaItem, ...]:
+    """On a server, which counts the number, the tenant leads this key too; a file has its rows by number."""
+    if metadata.schema is None:
+        return Column("row", Integer(), primary_key=True), _text("tenant")
+    key = PrimaryKeyConstraint("tenant", "row")
+    return Column("row", BigInteger(), Identity(always=True)), _text("tenant"), key
 
 
 def _item(metadata: MetaData, prefix: str) -> Table:

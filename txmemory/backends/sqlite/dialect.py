@@ -9,7 +9,7 @@ from sqlalchemy.sql.ddl import ExecutableDDLElement
 
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.reading import ReadStatements
-from txmemory.backends.sql.spelling import Spelling, bound_clock
+from txmemory.backends.sql.spelling import Spelling, bound_clock, rising_number
 from txmemory.backends.sql.tables import tables
 
 _dialect = sqlite.dialect(paramstyle="named")
@@ -42,7 +42,7 @@ def read_statements() -> ReadStatements[str]:
 
 @cache
 def _spelling() -> Spelling[str]:
-    return Spelling(TABLES, compiled, sqlite.insert, bound_clock())
+    return Spelling(TABLES, compiled, sqlite.insert, bound_clock(), rising_number(TABLES))
 
 
 @cache

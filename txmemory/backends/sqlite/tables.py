@@ -126,8 +126,9 @@ class SqliteTables:
         self._each(self._statements.append_revision, [revision_row(tenant, each) for each in revisions])
 
     def append_events(self, tenant: str, events: Sequence[Event]) -> None:
-        """Inserts the log's entries; the engine numbers them and gives no number twice."""
-        self._each(self._statements.append_event, [event_row(tenant, each) for each in events])
+        """Inserts the log's entries, numbered by their time or behind the newest."""
+        rows = [(each.at, *event_row(tenant, each)) for each in events]
+        self._each(self._statements.append_event, rows)
 
     def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
         """Updates the scope's place in its order."""

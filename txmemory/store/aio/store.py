@@ -9,7 +9,7 @@ from txmemory.drive import run_async
 from txmemory.flow import reading, writing
 from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.filter import Filter, condition_of
-from txmemory.memories.translate import HistoryEntry, history_entry_from, memory_from, put_of
+from txmemory.memories.translate import HistoryEntry, history_entry_from, put_of
 from txmemory.memories.values import Bounds, Memory
 from txmemory.model import command as wanted
 from txmemory.model import limits
@@ -100,7 +100,7 @@ class AsyncStore:
         handle = self._handle
         flow = reading.get(handle.tenant, Address(handle.namespace, checked_id(id)))
         result = await run_async(flow, handle.backend, handle.patience)
-        return result.map(lambda found: None if found is None else memory_from(found))
+        return result.map(lambda found: None if found is None else Memory.found(found))
 
     async def exists(self, id: str) -> Result[bool, ReadRefusal]:
         """Whether a memory with this id is there."""
@@ -115,7 +115,7 @@ class AsyncStore:
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
         flow = reading.recall(handle.tenant, handle.namespace, condition_of(filter), limit)
         result = await run_async(flow, handle.backend, handle.patience)
-        return result.map(lambda found: [memory_from(each) for each in found])
+        return result.map(lambda found: [Memory.found(each) for each in found])
 
     async def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts, exactly."""

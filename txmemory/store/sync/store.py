@@ -10,7 +10,7 @@ from txmemory.drive import run
 from txmemory.flow import reading, writing
 from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.filter import Filter, condition_of
-from txmemory.memories.translate import HistoryEntry, history_entry_from, memory_from, put_of
+from txmemory.memories.translate import HistoryEntry, history_entry_from, put_of
 from txmemory.memories.values import Bounds, Memory
 from txmemory.model import command as wanted
 from txmemory.model import limits
@@ -99,7 +99,7 @@ class Store:
         handle = self._handle
         flow = reading.get(handle.tenant, Address(handle.namespace, checked_id(id)))
         result = run(flow, handle.backend, handle.patience)
-        return result.map(lambda found: None if found is None else memory_from(found))
+        return result.map(lambda found: None if found is None else Memory.found(found))
 
     def exists(self, id: str) -> Result[bool, ReadRefusal]:
         """Whether a memory with this id is there."""
@@ -114,7 +114,7 @@ class Store:
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
         flow = reading.recall(handle.tenant, handle.namespace, condition_of(filter), limit)
         result = run(flow, handle.backend, handle.patience)
-        return result.map(lambda found: [memory_from(each) for each in found])
+        return result.map(lambda found: [Memory.found(each) for each in found])
 
     def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts, exactly."""

@@ -55,7 +55,7 @@ class Writer:
         nothing: otherwise `StaleRevision` or `AlreadyExists`, nothing written or recorded. `bounds` evicts the
         oldest of the namespace in the same transaction. At most 1,000 memories; an id twice counts as its last.
         """
-        command = self._handle.write(key, add, expect, bounds, on_mismatch)
+        command = self._handle.write("write", key, add, (), expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
         return run(flow, self._handle.backend, self._handle.patience)
 
@@ -74,7 +74,7 @@ class Writer:
         `remove` holds memories as they were read (the revision must still be live), refs of an outcome, ids, or
         (id, revision). When one is gone or changed the recorded outcome is `superseded`, and so is every replay's.
         """
-        command = self._handle.replace(key, add, remove, expect, bounds, on_mismatch)
+        command = self._handle.write("replace", key, add, remove, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
         return run(flow, self._handle.backend, self._handle.patience)
 

@@ -1,5 +1,6 @@
 """Guarantee 7: a replacement needs all that it removes, happens once, and the loser stays the loser."""
 
+from copy import copy
 from functools import partial
 
 import pytest
@@ -28,6 +29,34 @@ async def test_a_replacement_stores_and_ends_in_one_step(storage: AsyncStorage) 
         outcome.at
     }
     assert len(await storage.events()) == 2
+
+
+async def test_a_memory_read_in_another_namespace_is_no_source(storage: AsyncStorage) -> None:
+    """An id says nothing of where it was read, so another item with the same id would be ended in its place."""
+    store = await storage.open()
+    elsewhere = store.within("else")
+    await written(store.writer("run", 1), "step-1", "a")
+    await written(elsewhere.writer("run", 1), "step-2", "a")
+    read = must(await elsewhere.get("a"))
+    (listed,) = must(await elsewhere.recall())
+    (past,) = must(await elsewhere.history("a"))
+    for source in (read, listed, past.memory, copy(read)):
+        assert source is not None
+        with pytest.raises(ValueError, match=r"^a memory to remove was read in another namespace$"):
+            await store.writer("run", 1).replace("step-3", [], [source])
+    assert must(await store.exists("a"))
+    assert must(await elsewhere.writer("run", 1).replace("step-3", [], [listed])).outcome.status == "stored"
+
+
+async def test_a_memory_that_was_read_is_stored_elsewhere_as_it_was(storage: AsyncStorage) -> None:
+    """With the time that the store gave it, and as a source of where it was stored, if it is read there."""
+    store = await storage.open()
+    await written(store.writer("run", 1), "step-1", "a")
+    read = must(await store.get("a"))
+    assert read is not None
+    elsewhere = store.within("else")
+    must(await elsewhere.writer("run", 1).write("step-2", [read]))
+    assert must(await elsewhere.get("a")) == read
 
 
 async def test_a_replacement_without_all_of_its_sources_does_nothing_for_ever(storage: AsyncStorage) -> None:

@@ -1,6 +1,7 @@
 # Generated from ../aio/replacement.py by scripts/generate. Do not edit.
 """Guarantee 7: a replacement needs all that it removes, happens once, and the loser stays the loser."""
 
+from copy import copy
 from functools import partial
 
 import pytest
@@ -27,6 +28,34 @@ def test_a_replacement_stores_and_ends_in_one_step(storage: Storage) -> None:
     assert contents(store) == {"s": "summary"}
     assert {entry.at for id in (*SOURCES, "s") for entry in must(store.history(id))[-1:]} == {outcome.at}
     assert len(storage.events()) == 2
+
+
+def test_a_memory_read_in_another_namespace_is_no_source(storage: Storage) -> None:
+    """An id says nothing of where it was read, so another item with the same id would be ended in its place."""
+    store = storage.open()
+    elsewhere = store.within("else")
+    written(store.writer("run", 1), "step-1", "a")
+    written(elsewhere.writer("run", 1), "step-2", "a")
+    read = must(elsewhere.get("a"))
+    (listed,) = must(elsewhere.recall())
+    (past,) = must(elsewhere.history("a"))
+    for source in (read, listed, past.memory, copy(read)):
+        assert source is not None
+        with pytest.raises(ValueError, match=r"^a memory to remove was read in another namespace$"):
+            store.writer("run", 1).replace("step-3", [], [source])
+    assert must(store.exists("a"))
+    assert must(elsewhere.writer("run", 1).replace("step-3", [], [listed])).outcome.status == "stored"
+
+
+def test_a_memory_that_was_read_is_stored_elsewhere_as_it_was(storage: Storage) -> None:
+    """With the time that the store gave it, and as a source of where it was stored, if it is read there."""
+    store = storage.open()
+    written(store.writer("run", 1), "step-1", "a")
+    read = must(store.get("a"))
+    assert read is not None
+    elsewhere = store.within("else")
+    must(elsewhere.writer("run", 1).write("step-2", [read]))
+    assert must(elsewhere.get("a")) == read
 
 
 def test_a_replacement_without_all_of_its_sources_does_nothing_for_ever(storage: Storage) -> None:

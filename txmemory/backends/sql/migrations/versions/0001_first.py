@@ -57,7 +57,7 @@ def _ledger() -> None:
 def _event() -> None:
     op.create_table(
         "txm_event",
-        sa.Column("row", sa.Integer(), primary_key=True, autoincrement=True, nullable=False),
+        sa.Column("row", sa.Integer(), primary_key=True, autoincrement=False, nullable=False),
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
@@ -70,7 +70,6 @@ def _event() -> None:
         sa.Column("status", sa.Text(), nullable=True),
         sa.Column("effects", sa.Text(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
-        sqlite_autoincrement=True,
     )
 
 
