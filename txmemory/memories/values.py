@@ -53,7 +53,7 @@ def memory_type_of(given: AnyMemoryType | str) -> AnyMemoryType:
 
 def kind_of(memory_type: AnyMemoryType) -> str:
     """How an item's kind spells the type."""
-    return memory_type.value if isinstance(memory_type, MemoryType) else CUSTOM + memory_type.name
+    return CUSTOM + memory_type.name if isinstance(memory_type, Custom) else str.__str__(memory_type)
 
 
 def memory_type_from(kind: str) -> AnyMemoryType:

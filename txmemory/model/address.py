@@ -103,6 +103,8 @@ class Presenter:
     token: int
     generation: int = 0
     holder: str | None = field(default=None, repr=False)
+    fence: Fence = field(init=False, repr=False, compare=False)
+    """What this presenter would raise the scope's fence to."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -111,8 +113,4 @@ class Presenter:
         put(self, "generation", checked_integer(self.generation, "generation", 0, limits.TOKEN_MOST))
         if self.holder is not None:
             put(self, "holder", checked_text(self.holder, "holder", limits.TEXT_KEY_BYTES))
-
-    @property
-    def fence(self) -> Fence:
-        """What this presenter would raise the scope's fence to."""
-        return Fence(self.generation, self.token)
+        put(self, "fence", Fence(self.generation, self.token))

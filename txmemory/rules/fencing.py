@@ -26,11 +26,9 @@ def advanced(standing: Standing | None, presenter: Presenter) -> Standing | None
         return Standing(presenter.fence, presenter.holder)
     if presenter.fence < standing.fence:
         return None
-    if standing.holder is not None and presenter.holder not in (None, standing.holder):
-        return None
-    if standing.holder is None and presenter.holder is not None:
-        return Standing(standing.fence, presenter.holder)
-    return standing
+    if presenter.holder is None or presenter.holder == standing.holder:
+        return standing
+    return Standing(standing.fence, presenter.holder) if standing.holder is None else None
 
 
 def stands(standing: Standing, presenter: Presenter) -> bool:

@@ -60,7 +60,7 @@ class Handle(Generic[AnyBackend]):
             key=key,
             puts=puts_of(self.namespace, add),
             expect=guards_of(self.namespace, expect),
-            sources=sources_of(self.namespace, remove),
+            sources=sources_of(self.namespace, remove) if kind == "replace" else (),
             bounds=self.limits(bounds),
             given_bounds=bounds is not None,
             on_mismatch=on_mismatch,

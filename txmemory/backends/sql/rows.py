@@ -39,6 +39,11 @@ def _base64(digest: bytes | None) -> str:
     return "null" if digest is None else f'"{b2a_base64(digest, newline=False).decode()}"'
 
 
+def _blob(given: bytes | None) -> bytearray | None:
+    """Bytes to write: SQLite's driver takes a bytearray at once, and looks for an adapter of anything else."""
+    return None if given is None else bytearray(given)
+
+
 def effects_from(text: str) -> tuple[Effect, ...]:
     """The effects that an event's row holds."""
     paths, effects = json.loads(text)
@@ -60,7 +65,7 @@ def event_row(tenant: str, event: Event) -> Values:
         event.token,
         event.actor,
         event.key,
-        event.fingerprint,
+        _blob(event.fingerprint),
         event.status,
         effects_text(event.effects),
         event.at,
@@ -153,7 +158,7 @@ def revision_row(tenant: str, revision: Revision) -> Values:
         revision.created_at,
         None if item is None else item.expires_at,
         None if item is None else item.importance,
-        revision.salt,
+        _blob(revision.salt),
         revision.at,
         revision.ordinal,
         revision.by,
