@@ -59,7 +59,7 @@ def test_the_caller_s_factories_stay_the_caller_s(
 
 @pytest.mark.parametrize("isolation_level", [None, "", "DEFERRED", "IMMEDIATE", "EXCLUSIVE"])
 def test_every_isolation_level_of_the_driver_joins_once_a_transaction_is_open(
-    path: Path, store: Store, isolation_level: str | None
+    path: Path, store: Store, isolation_level: Any
 ) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.isolation_level = isolation_level
