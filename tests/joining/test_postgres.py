@@ -11,7 +11,8 @@ from psycopg.rows import dict_row
 
 import txmemory
 from txmemory import Contended, Memory, Store, Unavailable, either, must
-from txmemory.testing.server import PostgresServer
+from txmemory.testing import binaries
+from txmemory.testing.server import OwnServer, PostgresServer
 from txmemory.testing.shared import new_schema
 from txmemory.testing.supervision import patiently
 
@@ -133,6 +134,19 @@ def test_another_database_is_refused_though_it_holds_the_same_schema(
         connection.commit()
     with txmemory.open(f"{other}?schema={schema}") as beside:
         assert must(beside.keys("run")) == []
+
+
+@pytest.mark.skipif(binaries.installed() is None, reason=str(PostgresServer.missing()))
+def test_the_store_knows_its_database_again_after_a_restart_of_the_server() -> None:
+    with OwnServer(durable=False, settings={}) as server:
+        url = server.url(database=server.create_database())
+        txmemory.migrate(url)
+        with txmemory.open(url) as store:
+            for key in ("before", "after"):
+                with psycopg.connect(url) as connection:
+                    must(store.joined(connection).writer("run", 1).write(key, TEA))
+                server.restart()
+            assert must(store.keys("run")) == ["after", "before"]
 
 
 def test_the_limits_of_the_caller_s_session_are_its_own(connection: Connection, store: Store) -> None:
