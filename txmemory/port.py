@@ -63,6 +63,13 @@ class Backend(Protocol):
         """Answers one query from committed state. Raises `Busy` or `Down`."""
         ...
 
+    def joined(self, connection: object) -> "Backend":
+        """A backend inside the transaction of a caller's connection, which alone begins and ends it.
+
+        `TypeError` for a connection of another kind, `ValueError` for one that cannot be joined as it stands.
+        """
+        ...
+
     def close(self) -> None:
         """Lets go of everything; what was submitted before is finished first."""
         ...
@@ -77,6 +84,10 @@ class AsyncBackend(Protocol):
 
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers one query from committed state."""
+        ...
+
+    def joined(self, connection: object) -> "AsyncBackend":
+        """A backend inside the transaction of a caller's connection."""
         ...
 
     async def close(self) -> None:

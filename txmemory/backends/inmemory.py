@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.primitives import HeadChange, LedgerRow, ScopeRow
@@ -208,6 +208,10 @@ class InMemory:
         with self._alone:
             return cast(Page[Row], _answer(self.state, query, self._clock()))
 
+    def joined(self, connection: object) -> NoReturn:
+        """Raises `TypeError`: there is no database whose transaction could be shared."""
+        raise TypeError("a store in memory joins no connection")
+
     def close(self) -> None:
         """Refuses every later call; the state goes with its last handle."""
         if self._lifetime is not None:
@@ -227,6 +231,10 @@ class AsyncInMemory:
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers a query."""
         return self._backend.read(query, deadline)
+
+    def joined(self, connection: object) -> NoReturn:
+        """Raises `TypeError`."""
+        self._backend.joined(connection)
 
     async def close(self) -> None:
         """Refuses every later call."""

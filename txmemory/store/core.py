@@ -27,6 +27,10 @@ class Handle(Generic[AnyBackend]):
     namespace: Namespace = field(default=MEMORIES, repr=False)
     bounds: Bounds | None = None
 
+    def over(self, backend: AnyBackend) -> "Handle[AnyBackend]":
+        """The same over a backend that is in a caller's transaction, where nothing can be tried again."""
+        return replace(self, backend=backend, patience=replace(self.patience, attempts=1))
+
     def of_tenant(self, name: str) -> "Handle[AnyBackend]":
         """The same in another tenant."""
         return replace(self, tenant=checked_tenant(name))

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeVar
 
 Case = Callable[..., Any]
 AnyCase = TypeVar("AnyCase", bound=Case)
-Need = Literal["persistence", "sharing"]
-"""`persistence`: the data outlive every open store. `sharing`: several stores, each with its own clock, see it."""
+Need = Literal["joining", "persistence", "sharing"]
+"""`joining`: a caller's own connection can share a transaction with a store. `persistence`: the data outlive every
+open store. `sharing`: several stores, each with its own clock, see it."""
 
 
 def needs(*wanted: Need) -> Callable[[AnyCase], AnyCase]:

@@ -46,6 +46,25 @@ def call(schema: str) -> str:
     return f"SELECT * FROM {quoted(schema)}.commit_v1({arguments})"  # noqa: S608 - a quoted identifier, constant types
 
 
+SESSION = """
+SELECT extract(epoch FROM pg_postmaster_start_time())::text, current_database()::text,
+       current_setting('transaction_isolation'),
+       (extract(epoch FROM current_setting('lock_timeout')::interval) * 1000)::int8,
+       (extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000)::int8
+"""
+"""Which server and database a connection speaks to, its isolation level, and its limits in milliseconds."""
+
+
+@cache
+def joined_call(schema: str) -> str:
+    """The same call in a caller's transaction, for the rest of which two limits are set behind it."""
+    limits = ", ".join(
+        f"set_config('{name}', %s::text, true)"
+        for name in ("lock_timeout", "idle_in_transaction_session_timeout")
+    )
+    return call(schema).replace("SELECT *", f"SELECT {limits}, answer.*", 1) + " AS answer"
+
+
 def function(schema: str) -> str:
     """What makes the function."""
     text = files("txmemory.backends.postgres").joinpath("commit_v1.sql").read_text("utf-8")

@@ -8,8 +8,8 @@ _RETRYABLE = {"40001", "40P01", "55P03", "57014"}
 """Serialization failure, deadlock, lock timeout, cancelled statement: the transaction was rolled back."""
 _DOWN = ("25006", "53", "58", "08", "28", "3D", "42501")
 """Read-only, out of resources, system error, no connection, no access: nothing was done."""
-_ENDED = ("57P01", "57P02", "57P03")
-"""The server ends the session; where the transaction stood is not said."""
+_ENDED = ("57P01", "57P02", "57P03", "57P05", "25P03", "25P04")
+"""The server ends the session, by a limit on idle or long ones too; where the transaction stood is not said."""
 
 
 def fault_of(error: psycopg.Error, *, sent: bool) -> Exception:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.sqlite.dialect import guard_statements, read_statements
+from txmemory.backends.sqlite.joining import AsyncJoinedSqlite, JoinedSqlite
 from txmemory.backends.sqlite.reading import Readers, replayed
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.model.commit import Commit, Reply
@@ -141,6 +142,11 @@ class Sqlite:
         page: Page[Any] = asked.page([self._fetch(asked.statement, each) for each in asked.bindings])
         return page
 
+    def joined(self, connection: object) -> JoinedSqlite:
+        """A backend inside the transaction of a connection to the same file."""
+        self.lifetime.check()
+        return JoinedSqlite(self.writer.place, connection, self._clock)
+
     def close(self) -> None:
         """Finishes what was submitted. In a forked child it only refuses later calls: nothing here is its own."""
         inherited = self.lifetime.inherited
@@ -187,6 +193,10 @@ class AsyncSqlite:
         self._backend.lifetime.check()
         ends = time.monotonic() + deadline
         return await _on(self._readers, lambda: self._backend.read(query, deadline), ends)
+
+    def joined(self, connection: object) -> AsyncJoinedSqlite:
+        """The same, on the thread of the caller, whose connection it is."""
+        return AsyncJoinedSqlite(self._backend.joined(connection))
 
     async def close(self) -> None:
         """Refuses every later call at once, and waits until what was submitted is finished, cancelled or not."""

@@ -9,7 +9,7 @@ from txmemory.port import SchemaMismatch
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'txm!_%' ESCAPE '!'"
 
 
-def version_of(connection: sqlite3.Connection) -> str | None:
+def version_of(connection: sqlite3.Connection | sqlite3.Cursor) -> str | None:
     """The version that the file is stamped with; None where nothing of ours is there."""
     tables = connection.execute(_TABLES).fetchall()  # as of one moment: others may be making them
     if not tables:
@@ -20,7 +20,7 @@ def version_of(connection: sqlite3.Connection) -> str | None:
     return str(versions[0][0]) if len(versions) == 1 else ""
 
 
-def check_schema(connection: sqlite3.Connection) -> None:
+def check_schema(connection: sqlite3.Connection | sqlite3.Cursor) -> None:
     """Raises `SchemaMismatch` unless the file is of this release's schema."""
     if version_of(connection) != VERSION:
         raise SchemaMismatch("the database is of another schema version than this release")

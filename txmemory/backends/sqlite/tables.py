@@ -23,10 +23,13 @@ from txmemory.rules.fencing import Standing, advanced
 
 
 class SqliteTables:
-    """The primitives over one connection inside a transaction."""
+    """The primitives over one connection, or a cursor of it, inside a transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, statements: GuardStatements[str], clock: Callable[[], int]
+        self,
+        connection: sqlite3.Connection | sqlite3.Cursor,
+        statements: GuardStatements[str],
+        clock: Callable[[], int],
     ) -> None:
         self._connection = connection
         self._execute = connection.execute

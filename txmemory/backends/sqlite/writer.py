@@ -86,7 +86,7 @@ class Writer:
     ) -> None:
         self.between = threading.Lock()
         """Held while a transaction is open."""
-        self._place = place
+        self.place = place
         self._check = check
         self._statements = statements
         self._clock = clock
@@ -248,19 +248,19 @@ class Writer:
             self._drop()
 
     def _drop(self) -> None:
-        if self._place.path is not None and self._connection is not None:
+        if self.place.path is not None and self._connection is not None:
             connection, self._connection = self._connection, None
             connection.close()
 
     def _usable(self) -> sqlite3.Connection:
         """The connection, if its file still stands at its path; else a new one, if what stands there is a store."""
-        identity = self._place.identity()
+        identity = self.place.identity()
         if self._connection is not None and self._connection.in_transaction:
             self._undo(self._connection)  # an undo was interrupted
         if self._connection is None or identity != self._identity:
             self._drop()
             with translated():
-                connection = self._place.connect()
+                connection = self.place.connect()
                 try:
                     self._check(connection)
                     ask_in_turns(connection)

@@ -58,6 +58,31 @@ class Store:
         """The namespace below this one, such as `within("users", "ada")`; `bounds` holds for writes through it."""
         return Store(self._handle.within(parts, bounds))
 
+    def joined(self, connection: object) -> "Store":
+        """The same handle inside the transaction of a connection of yours: your writes and its own commit together.
+
+        `connection` is a `psycopg.Connection` to this store's database, or a `sqlite3.Connection` to its file,
+        on the thread that it belongs to. Begin a transaction first (psycopg without autocommit has done so). What
+        this handle writes and reads, it does in that transaction; you commit or roll back, and closing the handle
+        closes nothing of yours. A connection that cannot be joined is a `TypeError` or a `ValueError`, here or at the
+        first call, before anything is written.
+
+        **What it answers holds only once your COMMIT has succeeded.** Rolled back, nothing remains, neither the key
+        nor the raised token; what `applied` proved ends with it.
+
+        **After `Contended` or `Unavailable`, and after an exception, roll back.** Nothing was stored and nothing is
+        tried again. PostgreSQL has aborted the transaction by then, **and answers its COMMIT with a ROLLBACK and
+        without an error**; SQLite may have rolled it back. A savepoint of yours around the call is enough to go on.
+        Any other refusal leaves the transaction as it was, to commit or to roll back.
+
+        **Call it last.** It locks the scope (on SQLite the file) until the transaction ends: whoever else wants it
+        waits, and a call on the store itself from the same thread waits for its whole deadline. PostgreSQL ends
+        a transaction that stays idle for longer than the store's deadline after such a write, unless the session
+        has an `idle_in_transaction_session_timeout` of its own; it has to be at READ COMMITTED. On SQLite begin with
+        BEGIN IMMEDIATE or write first: a transaction that has only read is `Contended` where others write.
+        """
+        return Store(self._handle.over(self._handle.backend.joined(connection)))
+
     def writer(self, scope: str, token: int, *, holder: str | None = None, generation: int = 0) -> Writer:
         """Keyed writes into this namespace, fenced by `token` (0 .. 2^63-1) within `scope`, a run or a job.
 

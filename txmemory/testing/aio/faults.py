@@ -34,6 +34,10 @@ class AsyncLosing:
         """Reads."""
         return await self._backend.read(query, deadline)
 
+    def joined(self, connection: object) -> AsyncBackend:
+        """Inside a caller's transaction no answer is lost."""
+        return self._backend.joined(connection)
+
     async def close(self) -> None:
         """The backend is its owner's to close."""
 

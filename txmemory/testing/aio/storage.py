@@ -17,6 +17,7 @@ from txmemory.model.event import Event
 from txmemory.model.query import Events, Page, Query, Row
 from txmemory.port import AsyncBackend
 from txmemory.store.core import Handle
+from txmemory.testing.aio.callers import AsyncCaller, AsyncPostgresCaller, AsyncSqliteCaller
 from txmemory.testing.cases import Need
 from txmemory.testing.clock import FakeClock
 from txmemory.testing.shared import (
@@ -77,8 +78,12 @@ class AsyncStorage(Protocol):
         """Takes the newest row of the log away, behind the back of every store that is open."""
         ...
 
+    async def caller(self) -> AsyncCaller:
+        """Somebody with a connection of its own to this place."""
+        ...
+
     async def close(self) -> None:
-        """Closes every store that was opened here."""
+        """Closes every store that was opened here, and every caller's connection."""
         ...
 
 
@@ -91,11 +96,22 @@ class AsyncPlace:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self._stores: list[AsyncStore] = []
+        self._callers: list[AsyncCaller] = []
         self._bare: AsyncBackend | None = None
 
     async def opened(self, clock: Clock) -> AsyncBackend:
         """A new backend on this place."""
         raise NotImplementedError
+
+    async def connected(self) -> AsyncCaller:
+        """A new caller on this place."""
+        raise NotImplementedError
+
+    async def caller(self) -> AsyncCaller:
+        """A caller, whose connection is closed with this place."""
+        caller = await self.connected()
+        self._callers.append(caller)
+        return caller
 
     async def open(
         self, *, clock: Clock | None = None, require_fence: bool = False, deadline: float = SECONDS
@@ -130,7 +146,9 @@ class AsyncPlace:
                 return log
 
     async def close(self) -> None:
-        """Closes every store that was opened here."""
+        """Closes every store that was opened here, and every caller's connection."""
+        for caller in self._callers:
+            await caller.close()
         for store in self._stores:
             await store.close()
         if self._bare is not None:
@@ -141,6 +159,7 @@ class AsyncMemoryPlace(AsyncPlace):
     """`memory://`: stores over one state, which stays as long as this object."""
 
     name = "memory"
+    lacks: Mapping[Need, str] = {"joining": "a store in memory has no connection that a caller could share"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,6 +205,10 @@ class AsyncSqliteFile(AsyncPlace):
         """A backend on this file."""
         return await open_backend_async(Options(f"sqlite:///{self.path}", clock))
 
+    async def connected(self) -> AsyncCaller:
+        """A caller on this file."""
+        return AsyncSqliteCaller(self.path)
+
     async def digest(self) -> bytes:
         """Over every table, read by a connection of its own."""
         with closing(sqlite3.connect(self.path)) as connection:
@@ -222,6 +245,10 @@ class AsyncPostgresSchema(AsyncPlace):
         """A backend on this schema."""
         return await open_backend_async(Options(self.url, clock))
 
+    async def connected(self) -> AsyncCaller:
+        """A caller on this database, whose table is in the same schema."""
+        return await AsyncPostgresCaller.connected(self._server, self.schema)
+
     async def digest(self) -> bytes:
         """Over every table, read by a connection of its own."""
         return digest_of_schema(self._server, self.schema)
@@ -237,6 +264,7 @@ class AsyncSqliteMemory(AsyncPlace):
     name = "sqlite-memory"
     lacks: Mapping[Need, str] = {
         "persistence": "a database in memory ends with the store that opened it",
+        "joining": "a database in memory is seen by one connection",
         "sharing": "a database in memory is seen by one store with one clock",
     }
 

@@ -35,6 +35,10 @@ class Losing:
         """Reads."""
         return self._backend.read(query, deadline)
 
+    def joined(self, connection: object) -> Backend:
+        """Inside a caller's transaction no answer is lost."""
+        return self._backend.joined(connection)
+
     def close(self) -> None:
         """The backend is its owner's to close."""
 

@@ -31,6 +31,7 @@ from txmemory.testing.shared import (
     new_schema,
     sqlite_backend,
 )
+from txmemory.testing.sync.callers import Caller, PostgresCaller, SqliteCaller
 
 Clock = Callable[[], datetime]
 SECONDS = 30.0
@@ -78,8 +79,12 @@ class Storage(Protocol):
         """Takes the newest row of the log away, behind the back of every store that is open."""
         ...
 
+    def caller(self) -> Caller:
+        """Somebody with a connection of its own to this place."""
+        ...
+
     def close(self) -> None:
-        """Closes every store that was opened here."""
+        """Closes every store that was opened here, and every caller's connection."""
         ...
 
 
@@ -92,11 +97,22 @@ class Place:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self._stores: list[Store] = []
+        self._callers: list[Caller] = []
         self._bare: Backend | None = None
 
     def opened(self, clock: Clock) -> Backend:
         """A new backend on this place."""
         raise NotImplementedError
+
+    def connected(self) -> Caller:
+        """A new caller on this place."""
+        raise NotImplementedError
+
+    def caller(self) -> Caller:
+        """A caller, whose connection is closed with this place."""
+        caller = self.connected()
+        self._callers.append(caller)
+        return caller
 
     def open(
         self, *, clock: Clock | None = None, require_fence: bool = False, deadline: float = SECONDS
@@ -131,7 +147,9 @@ class Place:
                 return log
 
     def close(self) -> None:
-        """Closes every store that was opened here."""
+        """Closes every store that was opened here, and every caller's connection."""
+        for caller in self._callers:
+            caller.close()
         for store in self._stores:
             store.close()
         if self._bare is not None:
@@ -142,6 +160,7 @@ class MemoryPlace(Place):
     """`memory://`: stores over one state, which stays as long as this object."""
 
     name = "memory"
+    lacks: Mapping[Need, str] = {"joining": "a store in memory has no connection that a caller could share"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -187,6 +206,10 @@ class SqliteFile(Place):
         """A backend on this file."""
         return open_backend(Options(f"sqlite:///{self.path}", clock))
 
+    def connected(self) -> Caller:
+        """A caller on this file."""
+        return SqliteCaller(self.path)
+
     def digest(self) -> bytes:
         """Over every table, read by a connection of its own."""
         with closing(sqlite3.connect(self.path)) as connection:
@@ -223,6 +246,10 @@ class PostgresSchema(Place):
         """A backend on this schema."""
         return open_backend(Options(self.url, clock))
 
+    def connected(self) -> Caller:
+        """A caller on this database, whose table is in the same schema."""
+        return PostgresCaller.connected(self._server, self.schema)
+
     def digest(self) -> bytes:
         """Over every table, read by a connection of its own."""
         return digest_of_schema(self._server, self.schema)
@@ -238,6 +265,7 @@ class SqliteMemory(Place):
     name = "sqlite-memory"
     lacks: Mapping[Need, str] = {
         "persistence": "a database in memory ends with the store that opened it",
+        "joining": "a database in memory is seen by one connection",
         "sharing": "a database in memory is seen by one store with one clock",
     }
 

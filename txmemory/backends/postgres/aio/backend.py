@@ -8,6 +8,7 @@ import psycopg
 
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.postgres.aio.connecting import AsyncConnections, refuse_doubt
+from txmemory.backends.postgres.aio.joining import AsyncJoinedPostgres, Home, session_of
 from txmemory.backends.postgres.dialect import call, read_statements
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
@@ -34,6 +35,7 @@ class AsyncPostgres:
         self._clock: Callable[[], int | None] = clock or _server_clock
         self._call = call(place.schema)
         self._statements = read_statements(place.schema)
+        self._home: Home | None = None
 
     async def commit(self, commit: Commit, deadline: float) -> Reply:
         """One round trip: the statement is the transaction, so a frozen client holds no lock."""
@@ -68,6 +70,21 @@ class AsyncPostgres:
                 raise fault_of(error, sent=False) from None
         page: Page[Any] = asked.page(found)
         return page
+
+    def joined(self, connection: object) -> AsyncJoinedPostgres:
+        """A backend inside the transaction of a connection to the same database."""
+        self._guard.check()
+        return AsyncJoinedPostgres(connection, self._place.schema, self._clock, self._is_home)
+
+    async def _is_home(self, home: Home, deadline: float) -> bool:
+        """Whether this database is the store's own, asked anew where it seems not to be: a server may restart."""
+        if self._home != home:
+            async with self._connections.taken(deadline) as connection:
+                try:
+                    self._home = (await session_of(connection.cursor(binary=True))).home
+                except psycopg.Error as error:
+                    raise fault_of(error, sent=False) from None
+        return self._home == home
 
     async def close(self) -> None:
         """Closes the pool. In a forked child it only refuses later calls: nothing here is its own."""

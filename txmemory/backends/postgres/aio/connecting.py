@@ -50,13 +50,14 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
         """Whether the server has hung up on the idle connection, told without asking it."""
         poll = select.poll()
         poll.register(self.pgconn.socket, select.POLLIN)
-        if not poll.poll(0):
-            return False
-        try:
-            self.pgconn.consume_input()
-        except psycopg.Error:
-            return True
-        return bool(self.pgconn.status != psycopg.pq.ConnStatus.OK)
+        while poll.poll(0):  # a last word may come before the end
+            try:
+                self.pgconn.consume_input()
+            except psycopg.Error:
+                return True
+            if self.pgconn.status != psycopg.pq.ConnStatus.OK:
+                return True
+        return False
 
 
 class AsyncConnections:

@@ -13,6 +13,7 @@ from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.postgres.place import Place
 from txmemory.backends.postgres.sync.connecting import Connections, refuse_doubt
+from txmemory.backends.postgres.sync.joining import Home, JoinedPostgres, session_of
 from txmemory.backends.sql.reading import Rows
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
@@ -35,6 +36,7 @@ class Postgres:
         self._clock: Callable[[], int | None] = clock or _server_clock
         self._call = call(place.schema)
         self._statements = read_statements(place.schema)
+        self._home: Home | None = None
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
         """One round trip: the statement is the transaction, so a frozen client holds no lock."""
@@ -69,6 +71,21 @@ class Postgres:
                 raise fault_of(error, sent=False) from None
         page: Page[Any] = asked.page(found)
         return page
+
+    def joined(self, connection: object) -> JoinedPostgres:
+        """A backend inside the transaction of a connection to the same database."""
+        self._guard.check()
+        return JoinedPostgres(connection, self._place.schema, self._clock, self._is_home)
+
+    def _is_home(self, home: Home, deadline: float) -> bool:
+        """Whether this database is the store's own, asked anew where it seems not to be: a server may restart."""
+        if self._home != home:
+            with self._connections.taken(deadline) as connection:
+                try:
+                    self._home = session_of(connection.cursor(binary=True)).home
+                except psycopg.Error as error:
+                    raise fault_of(error, sent=False) from None
+        return self._home == home
 
     def close(self) -> None:
         """Closes the pool. In a forked child it only refuses later calls: nothing here is its own."""
