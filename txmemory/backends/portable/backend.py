@@ -1,10 +1,10 @@
 """The portable backend, over an engine that blocks and over one that is awaited."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -17,6 +17,7 @@ from txmemory.model.query import Page, Query
 from txmemory.port import Busy, Lost
 
 Row = TypeVar("Row")
+Answer = TypeVar("Answer")
 
 
 def _server_clock() -> None:
@@ -75,14 +76,14 @@ class AsyncPortable:
         self._ground = ground
         self._clock = clock
         self._borrowed = borrowed
+        self._ending: set[asyncio.Future[Any]] = set()
 
     async def commit(self, commit: Commit, deadline: float) -> Reply:
         """One transaction, given up at the deadline, whatever it waits for."""
         self._lifetime.check()
         transaction = Transaction(self._ground, self._clock, commit, deadline)
         try:
-            async with asyncio.timeout(deadline), self._engine.connect() as connection:
-                return await connection.run_sync(transaction.run)
+            return await self._bounded(self._run(transaction.run), deadline)
         except TimeoutError:
             raise (Lost if transaction.sent else Busy)("DEADLINE") from None
         except SQLAlchemyError as error:
@@ -93,17 +94,42 @@ class AsyncPortable:
         self._lifetime.check()
         asked = self._ground.reads.asked(query, self._clock or _server_clock)
         try:
-            async with asyncio.timeout(deadline), self._engine.connect() as connection:
-                page: Page[Any] = asked.page(await connection.run_sync(fetched, asked))
+            found = await self._bounded(self._run(lambda connection: fetched(connection, asked)), deadline)
         except TimeoutError:
             raise Busy("DEADLINE") from None
         except SQLAlchemyError as error:
             raise fault_of(error, sent=False) from None
+        page: Page[Any] = asked.page(found)
         return page
 
+    async def _run(self, work: Callable[[Connection], Answer]) -> Answer:
+        async with self._engine.connect() as connection:
+            return await connection.run_sync(work)
+
+    async def _bounded(self, work: Coroutine[Any, Any, Answer], deadline: float) -> Answer:
+        """What the work answers; given up or cancelled it ends by itself: the driver's farewell may take seconds."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait((task,), timeout=deadline)
+            if not task.done():
+                raise TimeoutError
+        except BaseException:
+            task.cancel()
+            self._ending.add(task)
+            task.add_done_callback(self._ended)
+            raise
+        return task.result()
+
+    def _ended(self, task: "asyncio.Future[Any]") -> None:
+        self._ending.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody waits for it any more
+
     async def close(self) -> None:
-        """Closes the pool, if it is ours."""
+        """Closes the pool, if it is ours, once what was given up has ended."""
         inherited = self._lifetime.inherited
         self._lifetime.close()
+        if self._ending and not inherited:
+            await asyncio.wait(tuple(self._ending))
         if not self._borrowed:
             await self._engine.dispose(close=not inherited)
