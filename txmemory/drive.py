@@ -20,7 +20,7 @@ class Patience:
     """How long and how often one request is tried: seconds until it is given up, and attempts."""
 
     deadline: float = 10.0
-    attempts: int = 8
+    attempts: int = 64
 
 
 class _Attempts:

@@ -3,14 +3,19 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from txmemory.testing.aio import portable as aio_portable
 from txmemory.testing.aio import storage as aio
+from txmemory.testing.aio.portable import LEVELS
 from txmemory.testing.cases import needs_of
+from txmemory.testing.portable_file import PortableSqliteFile
 from txmemory.testing.server import PostgresServer
+from txmemory.testing.sync import portable as sync_portable
 from txmemory.testing.sync import storage as sync
 
 ASYNC: dict[str, Callable[[Path], aio.AsyncPlace]] = {
@@ -25,7 +30,15 @@ SYNC: dict[str, Callable[[Path], sync.Place]] = {
 }
 
 
-POSTGRES = "postgres"
+ON_SERVER_ASYNC: dict[str, Callable[[str], aio.AsyncPlace]] = {
+    "postgres": aio.AsyncPostgresSchema,
+    **{level: partial(aio_portable.AsyncPortableSchema, level=level) for level in LEVELS},
+}
+ON_SERVER: dict[str, Callable[[str], sync.Place]] = {
+    "postgres": sync.PostgresSchema,
+    **{level: partial(sync_portable.PortableSchema, level=level) for level in LEVELS},
+}
+BLOCKING = "portable-sqlite"
 
 
 @pytest.fixture(scope="session")
@@ -35,13 +48,17 @@ def server() -> Iterator[str]:
         yield started.url(database=started.create_database())
 
 
-@pytest.fixture(params=[*ASYNC, POSTGRES])
+@pytest.fixture(params=[*ASYNC, *ON_SERVER, BLOCKING])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """A fresh storage, awaited for `async def` cases; skipped, with the reason, where it lacks what a case needs."""
     awaited = inspect.iscoroutinefunction(request.function)
-    if request.param == POSTGRES:
-        url = request.getfixturevalue("server")
-        place: Any = aio.AsyncPostgresSchema(url) if awaited else sync.PostgresSchema(url)
+    if request.param == BLOCKING:
+        if awaited:
+            pytest.skip("portable-sqlite: the driver that SQLAlchemy has for files blocks")
+        place: Any = PortableSqliteFile(tmp_path)
+    elif request.param in ON_SERVER:
+        make = (ON_SERVER_ASYNC if awaited else ON_SERVER)[request.param]
+        place = make(request.getfixturevalue("server"))
     else:
         place = (ASYNC if awaited else SYNC)[request.param](tmp_path)
     _refuse_what_it_lacks(request, place)

@@ -14,11 +14,16 @@ CLOCK_MOST = microseconds(datetime(9998, 12, 31, tzinfo=UTC), "clock")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `open` was told: a URL, the caller's clock or None for the database's, seconds to wait for others."""
+    """What `open` was told: a URL or an engine, a clock or None for the database's, seconds to wait for others."""
 
-    url: str = field(repr=False)
+    url: str | None = field(repr=False)
     clock: Callable[[], datetime] | None = None
     deadline: float = 10.0
+    engine: object = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.url is None) == (self.engine is None):
+            raise TypeError("a store is opened by its url or by an engine, one of the two")
 
     def microseconds_clock(self) -> Callable[[], int]:
         """The clock as integer microseconds."""
@@ -43,6 +48,10 @@ def checked_clock(clock: Callable[[], object]) -> int:
     return now
 
 
+PORTABLE = "portable+"
+_SCHEMES = "url must begin with postgresql://, sqlite://, memory:// or portable+"
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """A URL taken apart. Its text appears in no error: it may hold a password."""
@@ -50,6 +59,11 @@ class Location:
     scheme: str
     rest: str = field(repr=False)
     query: dict[str, str] = field(repr=False)
+
+    @property
+    def portable(self) -> str:
+        """What SQLAlchemy is given, without the options."""
+        return f"{self.scheme.removeprefix(PORTABLE)}://{self.rest}"
 
     @property
     def path(self) -> str:
@@ -73,6 +87,10 @@ def location(url: object) -> Location:
 
 def open_backend(options: Options) -> Backend:
     """An open backend for callers that block."""
+    if options.engine is not None:
+        from txmemory.backends.portable.opening import open_engine
+
+        return open_engine(options.engine, options.given_clock())
     place = location(options.url)
     match place.scheme:
         case "memory":
@@ -85,6 +103,10 @@ def open_backend(options: Options) -> Backend:
 
             file = place_of(place.path, place.query, options.deadline)
             return open_sqlite(file, options.microseconds_clock())
+        case scheme if scheme.startswith(PORTABLE):
+            from txmemory.backends.portable.opening import open_portable
+
+            return open_portable(place.portable, place.query, options.deadline, options.given_clock())
         case "postgresql":
             from txmemory.backends.postgres.opening import open_postgres
             from txmemory.backends.postgres.place import place_of as server_of
@@ -92,11 +114,15 @@ def open_backend(options: Options) -> Backend:
             server = server_of(place.rest, place.query, options.deadline)
             return open_postgres(server, options.given_clock())
         case _:
-            raise ValueError("url must begin with postgresql://, sqlite:// or memory://")
+            raise ValueError(_SCHEMES)
 
 
 async def open_backend_async(options: Options) -> AsyncBackend:
     """An open backend for callers that await."""
+    if options.engine is not None:
+        from txmemory.backends.portable.opening import open_engine_async
+
+        return await open_engine_async(options.engine, options.given_clock())
     place = location(options.url)
     match place.scheme:
         case "memory":
@@ -109,6 +135,11 @@ async def open_backend_async(options: Options) -> AsyncBackend:
 
             clock = options.microseconds_clock()
             return await open_sqlite_async(place.path, place.query, options.deadline, clock)
+        case scheme if scheme.startswith(PORTABLE):
+            from txmemory.backends.portable.opening import open_portable_async
+
+            clock_given = options.given_clock()
+            return await open_portable_async(place.portable, place.query, options.deadline, clock_given)
         case "postgresql":
             from txmemory.backends.postgres.opening import open_postgres_async
             from txmemory.backends.postgres.place import place_of as server_of
@@ -116,12 +147,17 @@ async def open_backend_async(options: Options) -> AsyncBackend:
             server = server_of(place.rest, place.query, options.deadline)
             return await open_postgres_async(server, options.given_clock())
         case _:
-            raise ValueError("url must begin with postgresql://, sqlite:// or memory://")
+            raise ValueError(_SCHEMES)
 
 
 def migrate_backend(options: Options) -> None:
     """Makes the schema on a server, or brings it to this release's version, under a lock."""
     place = location(options.url)
+    if place.scheme.startswith(PORTABLE):
+        from txmemory.backends.portable.opening import migrate
+
+        migrate(place.portable, place.query, options.deadline)
+        return
     if place.scheme != "postgresql":
         raise ValueError("only a postgresql:// store is migrated by itself; opening does it elsewhere")
     from txmemory.backends.postgres import migrating

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Generator
 from datetime import datetime
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from txmemory.backends.opening import Options, migrate_backend, open_backend, open_backend_async
 from txmemory.drive import Patience
@@ -12,18 +12,29 @@ from txmemory.store.aio.store import AsyncStore
 from txmemory.store.core import Handle
 from txmemory.store.sync.store import Store
 
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
 DEADLINE_MOST = 86_400
 Clock = Callable[[], datetime]
 
 
 def open(
-    url: str, *, clock: Clock | None = None, require_fence: bool = False, deadline: float = 10.0
+    url: str | None = None,
+    *,
+    engine: "Engine | None" = None,
+    clock: Clock | None = None,
+    require_fence: bool = False,
+    deadline: float = 10.0,
 ) -> Store:
     """An open store, usable from many threads and as a context manager; the place is made when it is not there.
 
     `url` is `sqlite:///relative/path.db`, `sqlite:////absolute/path.db`, `sqlite:///:memory:`, `memory://`, or
     `postgresql://user@host/database`, where `migrate` has made the tables; `?schema=`, `?pool_size=` and
     `?prepare=off` are ours, and every other option is the driver's.
+    `portable+` before a URL of SQLAlchemy speaks plain statements to whatever speaks PostgreSQL's dialect; so does
+    `engine`, which is borrowed and not closed, and decides about isolation level and pool.
     `?synchronous=NORMAL` trades the last writes before a power loss for speed; the default FULL loses none.
     `clock` answers an aware datetime and replaces the database's clock; it must be quick and must not use the store.
     `require_fence` refuses calls without a writer. `deadline` is how many seconds a call may wait for others before
@@ -36,16 +47,22 @@ def open(
     False
     """
     patience = _patience(deadline)
-    return Store(Handle(open_backend(Options(url, clock, deadline)), patience, require_fence))
+    return Store(Handle(open_backend(Options(url, clock, deadline, engine)), patience, require_fence))
 
 
 class open_async:  # noqa: N801  # reads as the function that it stands for; awaited or entered
     """The same, awaited: `async with open_async(url) as memory` or `memory = await open_async(url)`."""
 
     def __init__(
-        self, url: str, *, clock: Clock | None = None, require_fence: bool = False, deadline: float = 10.0
+        self,
+        url: str | None = None,
+        *,
+        engine: "AsyncEngine | None" = None,
+        clock: Clock | None = None,
+        require_fence: bool = False,
+        deadline: float = 10.0,
     ) -> None:
-        self._options = Options(url, clock, deadline)
+        self._options = Options(url, clock, deadline, engine)
         self._require_fence = require_fence
         self._patience = _patience(deadline)
         self._store: AsyncStore | None = None

@@ -28,15 +28,20 @@ class Place:
         return f"<Place schema={self.schema}>"
 
 
+def pool_size_of(options: Mapping[str, str]) -> int:
+    """How many connections a store keeps at the most: 1 .. 1,000, 10 where nothing is said."""
+    size = options.get("pool_size", "10")
+    if not size.isdecimal() or not 1 <= int(size) <= POOL_MOST:
+        raise ValueError("pool_size must be a number in 1 .. 1000")
+    return int(size)
+
+
 def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
     """The place that a URL's rest and options name; options that are not ours go to the driver."""
     prepare = options.get("prepare", "on")
     if prepare not in ("on", "off"):
         raise ValueError("prepare must be on or off")
-    size = options.get("pool_size", "10")
-    if not size.isdecimal() or not 1 <= int(size) <= POOL_MOST:
-        raise ValueError("pool_size must be a number in 1 .. 1000")
     schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
     rest = urlencode({name: value for name, value in options.items() if name not in OPTIONS})
     conninfo = f"postgresql://{path}" + (f"?{rest}" if rest else "")
-    return Place(conninfo, max(1, ceil(patience)), schema, prepare == "on", int(size))
+    return Place(conninfo, max(1, ceil(patience)), schema, prepare == "on", pool_size_of(options))

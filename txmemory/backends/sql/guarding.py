@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import Any, Generic, Self
+from typing import Any, Generic, NamedTuple, Self
 
 from sqlalchemy import (
     ColumnElement,
@@ -25,6 +25,15 @@ from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import HEAD_COLUMNS, RECORD_COLUMNS
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
 from txmemory.rules import order
+
+
+class WholeRows(NamedTuple):
+    """The names that each statement for whole rows binds; "least" is the least number that an event may get."""
+
+    item: tuple[str, ...]
+    revision: tuple[str, ...]
+    event: tuple[str, ...]
+    ledger: tuple[str, ...]
 
 
 class GuardStatements(Generic[Statement]):
@@ -132,32 +141,45 @@ class GuardStatements(Generic[Statement]):
 
     @cached_property
     def make_namespace(self) -> Statement:
-        """The row that bounded writers lock."""
-        statement = self._spelling.upsert(self._tables.namespace).on_conflict_do_nothing()
-        return self._compile(statement.values({name: bindparam(name) for name in ("tenant", "namespace")}))
+        """The row that bounded writers lock; answers a row when it is new."""
+        namespace = self._tables.namespace
+        given: dict[str, Any] = {each.name: bindparam(each.name) for each in namespace.c}
+        statement = self._spelling.upsert(namespace).values(given).on_conflict_do_nothing()
+        return self._compile(statement.returning(namespace.c.namespace))
 
     @cached_property
     def lock_namespace(self) -> Statement:
-        """Locks that row."""
+        """Writes that row: who waited for it on a snapshot finds it changed, and begins anew."""
         namespace = self._tables.namespace
-        here = namespace.c.tenant == bindparam("tenant"), namespace.c.namespace == bindparam("namespace")
-        return self._compile(select(namespace.c.namespace).where(*here).with_for_update())
+        return self._compile(
+            update(namespace).where(*self._this_namespace).values(namespace=namespace.c.namespace)
+        )
+
+    @cached_property
+    def drop_namespace(self) -> Statement:
+        """Takes that row away."""
+        return self._compile(delete(self._tables.namespace).where(*self._this_namespace))
+
+    @property
+    def _this_namespace(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        namespace = self._tables.namespace
+        return namespace.c.tenant == bindparam("in_tenant"), namespace.c.namespace == bindparam(
+            "in_namespace"
+        )
 
     @cached_property
     def make_placeholder(self) -> Statement:
-        """A head of revision 0 for an id that has none, so that there is a row to lock."""
-        statement = self._spelling.upsert(self._tables.item).on_conflict_do_nothing()
+        """A head of revision 0 where there is none, so that there is a row to lock; answers a row when it is new."""
+        item = self._tables.item
         zero = ("live", "revision", "created_at", "updated_at", "added_at", "added_ordinal")
-        return self._compile(
-            statement.values(
-                {
-                    **{name: bindparam(name) for name in ("tenant", "namespace", "id")},
-                    **{name: literal_column("0") for name in zero},
-                    "kind": literal_column("''"),
-                    "attributes": literal_column("'{}'"),
-                }
-            )
-        )
+        given: dict[str, Any] = {
+            **{name: bindparam(name) for name in ("tenant", "namespace", "id")},
+            **{name: literal_column("0") for name in zero},
+            "kind": literal_column("''"),
+            "attributes": literal_column("'{}'"),
+        }
+        statement = self._spelling.upsert(item).values(given).on_conflict_do_nothing()
+        return self._compile(statement.returning(item.c.id))
 
     @cached_property
     def drop_placeholder(self) -> Statement:
@@ -238,8 +260,20 @@ class GuardStatements(Generic[Statement]):
         return self._appending(self._tables.revision)
 
     @cached_property
+    def columns(self) -> "WholeRows":
+        """What the statements for whole rows bind, in order."""
+        tables = self._tables
+        event = tuple(each.name for each in tables.event.c if each.name != "row")
+        return WholeRows(
+            item=tuple(each.name for each in tables.item.c),
+            revision=tuple(each.name for each in tables.revision.c),
+            event=event if self._spelling.number is None else ("least", *event),
+            ledger=tuple(each.name for each in tables.ledger.c),
+        )
+
+    @cached_property
     def append_event(self) -> Statement:
-        """One entry of the log; where the engine does not number it, the least number is bound in front."""
+        """One entry of the log."""
         event, number = self._tables.event, self._spelling.number
         given: dict[str, Any] = {each.name: bindparam(each.name) for each in event.c if each.name != "row"}
         numbered = given if number is None else {"row": number, **given}

@@ -10,9 +10,10 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from txmemory.backends.lifetime import Lifetime
+from txmemory.backends.sql.replaying import replayed
 from txmemory.backends.sqlite.dialect import guard_statements, read_statements
 from txmemory.backends.sqlite.joining import AsyncJoinedSqlite, JoinedSqlite
-from txmemory.backends.sqlite.reading import Readers, replayed
+from txmemory.backends.sqlite.reading import Readers
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query

@@ -3,25 +3,12 @@
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
-from txmemory.backends.sql.guarding import GuardStatements
-from txmemory.backends.sql.rows import recorded_from
 from txmemory.backends.sqlite.connecting import Identity, Place, translated
-from txmemory.model.address import Fence
-from txmemory.model.commit import Commit, Recorded, Reply
-from txmemory.rules.fencing import Standing, stands
 
 Rows = list[tuple[Any, ...]]
 IDLE_READERS = 8
-
-
-class Fetch(Protocol):
-    """Runs one statement on committed state and fetches all its rows."""
-
-    def __call__(self, statement: str, values: Mapping[str, object], /) -> Rows:
-        """All rows."""
-        ...
 
 
 class Readers:
@@ -74,24 +61,3 @@ class Readers:
         with suppress(IndexError):
             while True:
                 self._idle.pop()[1].close()
-
-
-def replayed(statements: GuardStatements[str], fetch: Fetch, commit: Commit) -> Reply | None:
-    """Step 0: when the presenter is the newest and every key is applied, what is recorded; nothing is written."""
-    presenter = commit.presenter
-    if presenter is None:
-        return None
-    met: list[Recorded] = []
-    for entry in commit.entries:
-        if entry.key is None or entry.ledger not in ("record", "look"):
-            return None
-        place = {"tenant": commit.tenant, "scope": presenter.scope, "key": entry.key}
-        rows = fetch(statements.replayed, place)
-        if not rows:
-            return None
-        ((generation, token, holder, *record),) = rows
-        if not stands(Standing(Fence(generation, token), holder), presenter):
-            return None
-        fingerprint, outcome = recorded_from(record)
-        met.append(Recorded(outcome, fingerprint))
-    return tuple(met)

@@ -1,0 +1,98 @@
+"""How a portable store is opened, and what is refused in which words."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.ext.asyncio import create_async_engine
+
+import txmemory
+from txmemory import CannotOpen, Memory, SchemaMismatch, must
+from txmemory.backends.portable.ground import ground_of
+from txmemory.testing.server import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    if reason := PostgresServer.missing():
+        pytest.skip(reason)
+    with PostgresServer.started(durable=False) as server:
+        yield server
+
+
+@pytest.fixture
+def url(server: PostgresServer) -> str:
+    return server.url(server.create_database())
+
+
+def test_a_dialect_that_is_not_spoken_is_refused() -> None:
+    with pytest.raises(CannotOpen, match=r"^the engine's dialect must be PostgreSQL's or SQLite's$"):
+        ground_of("mysql")
+
+
+@pytest.mark.parametrize("given", [{}, {"url": "memory://", "engine": create_engine("sqlite://")}])
+def test_a_store_has_one_place(given: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="by its url or by an engine"):
+        txmemory.open(**given)
+
+
+def test_an_engine_is_of_the_kind_that_the_caller_waits_with() -> None:
+    blocking, awaited = create_engine("sqlite://"), create_async_engine("postgresql+psycopg://nowhere/x")
+    with pytest.raises(TypeError, match="open_async takes an AsyncEngine"):
+        txmemory.open(engine=awaited)  # type: ignore[arg-type]  # what is refused
+
+    async def opened() -> None:
+        with pytest.raises(TypeError, match="open takes an Engine"):
+            await txmemory.open_async(engine=blocking)  # type: ignore[arg-type]  # what is refused
+        with pytest.raises(ValueError, match="blocks"):
+            await txmemory.open_async("portable+sqlite:///x.db")
+
+    asyncio.run(opened())
+
+
+def test_a_server_that_is_not_there_cannot_be_opened_and_no_secret_is_told() -> None:
+    with pytest.raises(CannotOpen) as refused:
+        txmemory.open("portable+postgresql://someone:secret@127.0.0.1:1/there", deadline=1)
+    assert "secret" not in str(refused.value)
+    assert "someone" not in str(refused.value)
+
+
+def test_opening_makes_no_tables_on_a_server(url: str) -> None:
+    with pytest.raises(SchemaMismatch, match=r"run txmemory\.migrate"):
+        txmemory.open(f"portable+{url}")
+    txmemory.migrate(f"portable+{url}")
+    txmemory.migrate(f"portable+{url}")
+    txmemory.open(f"portable+{url}").close()
+
+
+def test_both_ways_to_a_server_see_the_same_store(url: str) -> None:
+    """A deployment may change from one to the other: the tables are the same."""
+    txmemory.migrate(f"portable+{url}?schema=ours")
+    with txmemory.open(f"portable+{url}?schema=ours") as plain, txmemory.open(f"{url}?schema=ours") as native:
+        first = must(plain.writer("run", 1).write("step-1", [Memory("a", id="a")]))
+        again = must(native.writer("run", 1).write("step-1", [Memory("a", id="a")]))
+        assert (again.replayed, again.diverged, again.outcome) == (True, False, first.outcome)
+        second = must(native.writer("run", 2).write("step-2", [Memory("b", id="a")]))
+        assert must(plain.writer("run", 2).applied("step-2")) == second.outcome
+        assert must(plain.history("a")) == must(native.history("a"))
+
+
+def test_a_borrowed_engine_stays_open(url: str) -> None:
+    txmemory.migrate(f"portable+{url}")
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with txmemory.open(engine=engine) as store:
+        must(store.store(Memory("a")))
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM txmemory.item").scalar() == 1
+    engine.dispose()
+
+
+def test_a_file_is_made_on_opening(tmp_path: Path) -> None:
+    url = f"portable+sqlite:///{tmp_path}/ours.db"
+    with txmemory.open(url) as store:
+        must(store.writer("run", 1).write("step-1", [Memory("a", id="a")]))
+    with txmemory.open(url) as again:
+        assert must(again.writer("run", 1).write("step-1", [Memory("a", id="a")])).replayed

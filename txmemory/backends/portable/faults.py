@@ -1,0 +1,42 @@
+"""What an error of any driver means to a caller, without its text, which quotes rows."""
+
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from txmemory.backends.sql.sqlstates import fault_of_state
+from txmemory.port import Busy
+
+
+def fault_of(error: SQLAlchemyError, *, sent: bool) -> Exception:
+    """The fault that a caller meets; `sent`: the COMMIT had been sent when the error came."""
+    if isinstance(error, PoolTimeout):
+        return Busy("POOL")
+    if not isinstance(error, DBAPIError):
+        return error  # ours, not the engine's: it speaks of statements alone
+    cause = error.orig
+    if isinstance(cause, sqlite3.Error):
+        from txmemory.backends.sqlite.connecting import fault_of as fault_of_file
+
+        return fault_of_file(cause)
+    state = _state(error)
+    if state is None and not error.connection_invalidated and not _operational(error):
+        return error  # the driver's own: it speaks of parameters alone, which are hidden
+    return fault_of_state(state, sent=sent)
+
+
+def is_missing(error: DBAPIError) -> bool:
+    """Whether the error says that a table, or its schema, is not there."""
+    if isinstance(error.orig, sqlite3.Error):
+        return error.orig.sqlite_errorname == "SQLITE_ERROR"
+    return _state(error) in ("42P01", "3F000")
+
+
+def _state(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
+
+
+def _operational(error: DBAPIError) -> bool:
+    """Whether the driver blames the server or the way to it, by the name that every driver gives this class."""
+    return type(error).__name__ in ("OperationalError", "InterfaceError", "InternalError")

@@ -1,0 +1,114 @@
+"""What an engine's dialect asks of us: the tables and statements in its words, and how a transaction begins."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlalchemy import Connection, Select, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateSchema
+from sqlalchemy.sql import ClauseElement
+
+from txmemory.backends.inmemory import system_clock
+from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.reading import ReadStatements
+from txmemory.backends.sql.spelling import Spelling, bound_clock, database_clock, rising_number
+from txmemory.backends.sql.tables import Tables, tables
+from txmemory.port import CannotOpen
+
+SCHEMA = "txmemory"
+"""Of the tables on a server, unless the URL or the engine's schema_translate_map says otherwise."""
+
+_LIMITS = text(
+    "SELECT set_config('lock_timeout', :limit, true), set_config('statement_timeout', :limit, true), "
+    "set_config('idle_in_transaction_session_timeout', :limit, true)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A dialect's tables and statements."""
+
+    tables: Tables
+    guard: GuardStatements[ClauseElement]
+    reads: ReadStatements[ClauseElement]
+    clock: Callable[[], int] | None
+    """This machine's clock where it is as good as the database's, else None."""
+    time: Select[int]
+    """Reads the database's clock."""
+    begin: Callable[[Connection, float], None]
+    """Begins a transaction whose waits end after so many seconds."""
+    make: Callable[[Connection], None]
+    """Makes the tables."""
+    embedded: bool
+    """Whether opening makes them."""
+
+
+def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
+    """What this dialect asks; `CannotOpen` for one that is not spoken here."""
+    match dialect:
+        case "postgresql" | "cockroachdb":
+            return _server(schema)
+        case "sqlite":
+            return _file()
+        case _:
+            raise CannotOpen("the engine's dialect must be PostgreSQL's or SQLite's")
+
+
+@lru_cache(maxsize=32)
+def _server(schema: str) -> Ground:
+    ours = tables("", schema)
+    spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock())
+    guard = GuardStatements(spelling, _as_it_is, lock=True).built()
+    return Ground(
+        tables=ours,
+        guard=guard,
+        reads=ReadStatements(spelling),
+        clock=None,
+        time=select(database_clock()),
+        begin=_begin_on_server,
+        make=lambda connection: _make_on_server(connection, ours),
+        embedded=False,
+    )
+
+
+@lru_cache(maxsize=1)
+def _file() -> Ground:
+    ours = tables("txm_", None)
+    spelling = Spelling(ours, _as_it_is, sqlite.insert, bound_clock(), rising_number(ours))
+    guard = GuardStatements(spelling, _as_it_is, lock=True).built()
+    return Ground(
+        tables=ours,
+        guard=guard,
+        reads=ReadStatements(spelling),
+        clock=system_clock,
+        time=select(bound_clock()),
+        begin=_begin_on_file,
+        make=ours.metadata.create_all,
+        embedded=True,
+    )
+
+
+def _as_it_is(statement: ClauseElement) -> ClauseElement:
+    """SQLAlchemy compiles and caches expressions by itself."""
+    return statement
+
+
+def _begin_on_server(connection: Connection, seconds: float) -> None:
+    """A frozen client is bounded, too: the server ends a transaction that says nothing for so long."""
+    connection.execute(_LIMITS, {"limit": f"{max(1, round(seconds * 1_000))}ms"})
+
+
+def _make_on_server(connection: Connection, ours: Tables) -> None:
+    assert ours.metadata.schema is not None, "a server has its tables in a schema"
+    connection.execute(CreateSchema(ours.metadata.schema, if_not_exists=True))
+    ours.metadata.create_all(connection)
+    if connection.dialect.name == "postgresql":  # so that postgresql:// finds its function there, too
+        from txmemory.backends.postgres.dialect import function
+
+        connection.exec_driver_sql(function(ours.metadata.schema))
+
+
+def _begin_on_file(connection: Connection, seconds: float) -> None:
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={max(0, round(seconds * 1_000))}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,0 +1,155 @@
+"""From a URL or an engine to an open portable backend."""
+
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, func, make_url, select
+from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from txmemory.backends.portable.backend import AsyncPortable, Portable
+from txmemory.backends.portable.faults import fault_of, is_missing
+from txmemory.backends.portable.ground import SCHEMA, Ground, ground_of
+from txmemory.backends.postgres.place import pool_size_of
+from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
+from txmemory.port import CannotOpen, Fault, SchemaMismatch
+
+Clock = Callable[[], int]
+_LOCK = 7_305_124_881_934_072
+"""Of the advisory lock under which one migrates at a time; no write path takes one."""
+
+
+def open_portable(url: str, options: Mapping[str, str], patience: float, clock: Clock | None) -> Portable:
+    """An open backend over an engine of its own."""
+    place, schema = _place(url, options)
+    engine = create_engine(place, **_pool(place, options, patience))
+    try:
+        return _opened(engine, ground_of(engine.dialect.name, schema), clock, borrowed=False)
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+def open_engine(engine: object, clock: Clock | None) -> Portable:
+    """An open backend over a borrowed engine that blocks."""
+    if not isinstance(engine, Engine):
+        raise TypeError("engine must be an Engine of sqlalchemy; open_async takes an AsyncEngine")
+    return _opened(engine, ground_of(engine.dialect.name), clock, borrowed=True)
+
+
+async def open_portable_async(
+    url: str, options: Mapping[str, str], patience: float, clock: Clock | None
+) -> AsyncPortable:
+    """An open backend over an awaited engine of its own."""
+    place, schema = _place(url, options)
+    if place.get_backend_name() == "sqlite":
+        raise ValueError("a portable sqlite store blocks: open it without async, or as sqlite://")
+    engine = create_async_engine(place, **_pool(place, options, patience))
+    try:
+        return await _opened_async(engine, ground_of(engine.dialect.name, schema), clock, borrowed=False)
+    except BaseException:
+        await engine.dispose()
+        raise
+
+
+async def open_engine_async(engine: object, clock: Clock | None) -> AsyncPortable:
+    """An open backend over a borrowed engine that is awaited."""
+    if not isinstance(engine, AsyncEngine):
+        raise TypeError("engine must be an AsyncEngine of sqlalchemy; open takes an Engine")
+    return await _opened_async(engine, ground_of(engine.dialect.name), clock, borrowed=True)
+
+
+def migrate(url: str, options: Mapping[str, str], patience: float) -> None:
+    """Makes the schema or brings it up to date, in one transaction, under a lock."""
+    place, schema = _place(url, options)
+    engine = create_engine(place, **_pool(place, options, patience))
+    try:
+        with engine.begin() as connection:
+            _prepare(connection, ground_of(engine.dialect.name, schema))
+    except SQLAlchemyError as error:
+        raise _cannot_open(error) from None
+    finally:
+        engine.dispose()
+
+
+def _place(url: str, options: Mapping[str, str]) -> tuple[URL, str]:
+    rest = {name: value for name, value in options.items() if name not in ("schema", "pool_size")}
+    try:
+        place = make_url(url).update_query_dict(rest)
+    except ArgumentError:
+        raise ValueError("url must look like portable+postgresql://user@host/database") from None
+    if place.drivername == "postgresql":
+        place = place.set(drivername="postgresql+psycopg")
+    return place, options.get("schema", SCHEMA)
+
+
+def _pool(place: URL, options: Mapping[str, str], patience: float) -> dict[str, Any]:
+    size = pool_size_of(options)
+    wanted: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True}
+    if place.get_backend_name() != "sqlite":
+        wanted |= {"pool_size": size, "max_overflow": 0, "pool_timeout": patience}
+        wanted["connect_args"] = {"connect_timeout": max(1, ceil(patience))}
+    return wanted
+
+
+def _opened(engine: Engine, ground: Ground, clock: Clock | None, *, borrowed: bool) -> Portable:
+    try:
+        with engine.connect() as connection:
+            _check(connection, ground)
+    except SQLAlchemyError as error:
+        raise _cannot_open(error) from None
+    return Portable(engine, ground, clock or ground.clock, borrowed=borrowed)
+
+
+async def _opened_async(
+    engine: AsyncEngine, ground: Ground, clock: Clock | None, *, borrowed: bool
+) -> AsyncPortable:
+    try:
+        async with engine.connect() as connection:
+            await connection.run_sync(_check, ground)
+    except SQLAlchemyError as error:
+        raise _cannot_open(error) from None
+    return AsyncPortable(engine, ground, clock or ground.clock, borrowed=borrowed)
+
+
+def _check(connection: Connection, ground: Ground) -> None:
+    """Makes the tables of a file that has none; on a server they are only looked at."""
+    version = _version(connection, ground)
+    connection.rollback()
+    if version is None and ground.embedded:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        _prepare(connection, ground)
+        connection.commit()
+    elif version != VERSION:
+        raise SchemaMismatch("the schema is missing or of another version: run txmemory.migrate")
+
+
+def _prepare(connection: Connection, ground: Ground) -> None:
+    """Makes what is not there, inside the connection's transaction."""
+    if not ground.embedded:
+        connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    version = _version(connection, ground)
+    if version is None:
+        ground.make(connection)
+        connection.execute(ground.tables.version.insert(), {"version_num": VERSION})
+    elif version not in KNOWN_VERSIONS:
+        raise SchemaMismatch("the schema was made by a newer release")
+
+
+def _version(connection: Connection, ground: Ground) -> str | None:
+    """The version that the schema is stamped with; None where there is none."""
+    try:
+        with connection.begin_nested():
+            found = connection.execute(select(ground.tables.version.c.version_num)).scalars().all()
+    except (OperationalError, ProgrammingError) as error:
+        if not is_missing(error):
+            raise
+        return None
+    return found[0] if len(found) == 1 else ""
+
+
+def _cannot_open(error: SQLAlchemyError) -> CannotOpen:
+    fault = fault_of(error, sent=False)
+    code = fault.code if isinstance(fault, Fault) else type(fault).__name__
+    return CannotOpen(f"the database cannot be reached or used ({code})", code)

@@ -1,0 +1,63 @@
+"""One commit as one transaction of plain statements, and one query."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from txmemory.backends.portable.faults import fault_of
+from txmemory.backends.portable.ground import Ground
+from txmemory.backends.portable.tables import PortableTables
+from txmemory.backends.sql.reading import Asked
+from txmemory.backends.sql.replaying import replayed
+from txmemory.backends.steps import carry_out
+from txmemory.model.commit import Commit, Reply
+
+Clock = Callable[[], int]
+
+
+class Transaction:
+    """Carries one commit out, all or nothing, over whatever connection it is run on."""
+
+    def __init__(self, ground: Ground, clock: Clock | None, commit: Commit, seconds: float) -> None:
+        self.sent = False
+        """Whether the COMMIT was on its way: from then on only its answer says what became of it."""
+        self._ground = ground
+        self._clock = clock
+        self._commit = commit
+        self._seconds = seconds
+
+    def run(self, connection: Connection) -> Reply:
+        """What the commit met. Nothing of a transaction that raised stays, but for a `Lost` one, which may."""
+        try:
+            self._ground.begin(connection, self._seconds)
+            reply = self._carried_out(connection)
+            self.sent = True
+            connection.commit()
+        except SQLAlchemyError as error:
+            with suppress(SQLAlchemyError):
+                connection.rollback()
+            raise fault_of(error, sent=self.sent) from None
+        except BaseException:
+            connection.invalidate()  # interrupted, or cancelled: the server may still be at it
+            raise
+        return reply
+
+    def _carried_out(self, connection: Connection) -> Reply:
+        tables = PortableTables(connection, self._ground, self._clock)
+        known = replayed(self._ground.guard, tables.fetch, self._commit)
+        if known is not None:
+            return known
+        reply = carry_out(tables, self._commit)
+        tables.finish()
+        return reply
+
+
+def fetched(connection: Connection, asked: Asked[Any]) -> list[Any]:
+    """The rows that each binding of a query finds."""
+    try:
+        return [connection.execute(asked.statement, values).fetchall() for values in asked.bindings]
+    except SQLAlchemyError as error:
+        raise fault_of(error, sent=False) from None
