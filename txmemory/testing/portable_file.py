@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+from sqlalchemy import create_engine
+
 import txmemory
 from txmemory import Store
 from txmemory.backends.opening import Options, open_backend
 from txmemory.port import Backend
+from txmemory.testing.sync.callers import Caller
+from txmemory.testing.sync.portable import EngineCaller
 from txmemory.testing.sync.storage import SECONDS, Clock, SqliteFile
 
 
@@ -17,6 +21,7 @@ class PortableSqliteFile(SqliteFile):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._url = f"portable+sqlite:///{self.path}"
+        self._engine = create_engine(f"sqlite:///{self.path}")
 
     def open(
         self, *, clock: Clock | None = None, require_fence: bool = False, deadline: float = SECONDS
@@ -28,6 +33,15 @@ class PortableSqliteFile(SqliteFile):
         self._stores.append(store)
         return store
 
+    def connected(self) -> Caller:
+        """A caller on this file, with a connection of an engine's."""
+        return EngineCaller.connected(self._engine, "step")
+
     def opened(self, clock: Clock) -> Backend:
         """A backend on this file."""
         return open_backend(Options(self._url, clock))
+
+    def close(self) -> None:
+        """Closes every store that was opened here, and the engine."""
+        super().close()
+        self._engine.dispose()

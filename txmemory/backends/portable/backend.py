@@ -11,17 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.portable.faults import fault_of
 from txmemory.backends.portable.ground import Ground
-from txmemory.backends.portable.transacting import Transaction, fetched
+from txmemory.backends.portable.joining import AsyncJoinedPortable, JoinedPortable
+from txmemory.backends.portable.transacting import Transaction, fetched, no_time
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query
 from txmemory.port import Busy, Lost
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
-
-
-def _server_clock() -> None:
-    """Says no time, which leaves it to the server."""
 
 
 class Portable:
@@ -49,13 +46,18 @@ class Portable:
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self._lifetime.check()
-        asked = self._ground.reads.asked(query, self._clock or _server_clock)
+        asked = self._ground.reads.asked(query, self._clock or no_time)
         try:
             with self._engine.connect() as connection:
                 page: Page[Any] = asked.page(fetched(connection, asked))
         except SQLAlchemyError as error:
             raise fault_of(error, sent=False) from None
         return page
+
+    def joined(self, connection: object) -> JoinedPortable:
+        """Inside the transaction of a caller's `Connection`."""
+        self._lifetime.check()
+        return JoinedPortable(connection, self._ground, self._clock)
 
     def close(self) -> None:
         """Closes the pool, if it is ours."""
@@ -92,7 +94,7 @@ class AsyncPortable:
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self._lifetime.check()
-        asked = self._ground.reads.asked(query, self._clock or _server_clock)
+        asked = self._ground.reads.asked(query, self._clock or no_time)
         try:
             found = await self._bounded(self._run(lambda connection: fetched(connection, asked)), deadline)
         except TimeoutError:
@@ -124,6 +126,11 @@ class AsyncPortable:
         self._ending.discard(task)
         if not task.cancelled():
             task.exception()  # nobody waits for it any more
+
+    def joined(self, connection: object) -> AsyncJoinedPortable:
+        """Inside the transaction of a caller's `AsyncConnection`."""
+        self._lifetime.check()
+        return AsyncJoinedPortable(connection, self._ground, self._clock)
 
     async def close(self) -> None:
         """Closes the pool, if it is ours, once what was given up has ended."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sqlalchemy import Connection, Select, select, text
+from sqlalchemy import Connection, Select, false, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateSchema
 from sqlalchemy.sql import ClauseElement
@@ -19,6 +19,8 @@ from txmemory.port import CannotOpen
 SCHEMA = "txmemory"
 """Of the tables on a server, unless the URL or the engine's schema_translate_map says otherwise."""
 
+_LOCK_TIMEOUT = text("SELECT current_setting('lock_timeout')")
+_WAIT = text("SELECT set_config('lock_timeout', :limit, true)")
 _LIMITS = text(
     "SELECT set_config('lock_timeout', :limit, true), set_config('statement_timeout', :limit, true), "
     "set_config('idle_in_transaction_session_timeout', :limit, true)"
@@ -36,8 +38,11 @@ class Ground:
     """This machine's clock where it is as good as the database's, else None."""
     time: Select[int]
     """Reads the database's clock."""
+    dialect: str
     begin: Callable[[Connection, float], None]
     """Begins a transaction whose waits end after so many seconds."""
+    hold: Callable[[Connection, float], Callable[[], object]]
+    """In a transaction that is another's: bounds its waits for locks until what is answered is called."""
     make: Callable[[Connection], None]
     """Makes the tables."""
     embedded: bool
@@ -48,7 +53,7 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
     """What this dialect asks; `CannotOpen` for one that is not spoken here."""
     match dialect:
         case "postgresql" | "cockroachdb":
-            return _server(schema)
+            return _server(dialect, schema)
         case "sqlite":
             return _file()
         case _:
@@ -56,7 +61,7 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
 
 
 @lru_cache(maxsize=32)
-def _server(schema: str) -> Ground:
+def _server(dialect: str, schema: str) -> Ground:
     ours = tables("", schema)
     spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock())
     guard = GuardStatements(spelling, _as_it_is, lock=True).built()
@@ -66,7 +71,9 @@ def _server(schema: str) -> Ground:
         reads=ReadStatements(spelling),
         clock=None,
         time=select(database_clock()),
+        dialect=dialect,
         begin=_begin_on_server,
+        hold=_hold_on_server,
         make=lambda connection: _make_on_server(connection, ours),
         embedded=False,
     )
@@ -83,7 +90,9 @@ def _file() -> Ground:
         reads=ReadStatements(spelling),
         clock=system_clock,
         time=select(bound_clock()),
+        dialect="sqlite",
         begin=_begin_on_file,
+        hold=lambda connection, _seconds: _hold_file(connection, ours),
         make=ours.metadata.create_all,
         embedded=True,
     )
@@ -97,6 +106,18 @@ def _as_it_is(statement: ClauseElement) -> ClauseElement:
 def _begin_on_server(connection: Connection, seconds: float) -> None:
     """A frozen client is bounded, too: the server ends a transaction that says nothing for so long."""
     connection.execute(_LIMITS, {"limit": f"{max(1, round(seconds * 1_000))}ms"})
+
+
+def _hold_on_server(connection: Connection, seconds: float) -> Callable[[], object]:
+    given = connection.execute(_LOCK_TIMEOUT).scalar_one()
+    connection.execute(_WAIT, {"limit": f"{max(1, round(seconds * 1_000))}ms"})
+    return lambda: connection.execute(_WAIT, {"limit": given})
+
+
+def _hold_file(connection: Connection, ours: Tables) -> Callable[[], object]:
+    """Takes the file's write lock and changes nothing; refused where the transaction reads an older state."""
+    connection.execute(ours.version.delete().where(false()))
+    return lambda: None
 
 
 def _make_on_server(connection: Connection, ours: Tables) -> None:

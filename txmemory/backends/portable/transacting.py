@@ -18,6 +18,10 @@ from txmemory.model.commit import Commit, Reply
 Clock = Callable[[], int]
 
 
+def no_time() -> None:
+    """Says no time, which leaves it to the database."""
+
+
 class Transaction:
     """Carries one commit out, all or nothing, over whatever connection it is run on."""
 

@@ -1,14 +1,60 @@
 """The portable backend's places: a schema on a server, at one isolation level."""
 
+from typing import Any, Self
+
+from sqlalchemy import text
+
 import txmemory
 from txmemory import AsyncStore
 from txmemory.backends.opening import Options, open_backend_async
 from txmemory.port import AsyncBackend
+from txmemory.testing.aio.callers import AsyncCaller
 from txmemory.testing.aio.storage import SECONDS, AsyncPlace, Clock
 from txmemory.testing.engines import engine_async
 from txmemory.testing.shared import digest_of_schema, lose_newest_event_of_schema, new_schema
 
 LEVELS = ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
+
+
+class AsyncEngineCaller:
+    """On a connection of an engine."""
+
+    def __init__(self, connection: Any, table: str) -> None:
+        self.connection = connection
+        self._table = table
+
+    @classmethod
+    async def connected(cls, engine: Any, table: str) -> Self:
+        """A connection, and a table where there is none yet."""
+        caller = cls(await engine.connect(), table)
+        await caller.connection.execute(text(f"CREATE TABLE IF NOT EXISTS {table} (step text)"))
+        await caller.commit()
+        return caller
+
+    async def begin(self) -> None:
+        """Begins a transaction."""
+        await self.connection.begin()
+
+    async def note(self, step: str) -> None:
+        """Inserts a row."""
+        await self.connection.execute(text(f"INSERT INTO {self._table} VALUES (:step)"), {"step": step})  # noqa: S608  # our own name
+
+    async def notes(self) -> list[str]:
+        """Reads all rows."""
+        found = await self.connection.execute(text(f"SELECT step FROM {self._table} ORDER BY step"))  # noqa: S608  # our own name
+        return [step for (step,) in found.all()]
+
+    async def commit(self) -> None:
+        """Commits."""
+        await self.connection.commit()
+
+    async def roll_back(self) -> None:
+        """Rolls back."""
+        await self.connection.rollback()
+
+    async def close(self) -> None:
+        """Closes the connection."""
+        await self.connection.close()
 
 
 class AsyncPortableSchema(AsyncPlace):
@@ -37,6 +83,10 @@ class AsyncPortableSchema(AsyncPlace):
     async def opened(self, clock: Clock) -> AsyncBackend:
         """A backend on this schema."""
         return await open_backend_async(Options(None, clock, engine=self._engine))
+
+    async def connected(self) -> AsyncCaller:
+        """A caller on this database, with a connection of the engine's."""
+        return await AsyncEngineCaller.connected(self._engine, f"{self.schema}.step")
 
     async def digest(self) -> bytes:
         """Over every table, read by a connection of its own."""
