@@ -43,6 +43,10 @@ DECLARE
     e_effects text[] := v_status; v_kind text; v_events int := 0; v_forgot int; v_closes boolean := false;
 BEGIN
     PERFORM set_config('lock_timeout', p_lock_timeout, true);
+    IF current_setting('transaction_timeout', true) IS NOT NULL THEN
+        -- from 17 on: a client that is cut off between this call and the end of its message holds no row for long
+        PERFORM set_config('transaction_timeout', (rtrim(p_lock_timeout, 'ms')::int + 1000)::text, true);
+    END IF;
     overtaken := false;
     excess := 0;
     actuals := array_fill(0::bigint, ARRAY[cardinality(p_guard_places)]);

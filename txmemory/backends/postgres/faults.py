@@ -4,8 +4,8 @@ import psycopg
 
 from txmemory.port import Busy, Corrupted, Down, Lost
 
-_RETRYABLE = {"40001", "40P01", "55P03", "57014"}
-"""Serialization failure, deadlock, lock timeout, cancelled statement: the transaction was rolled back."""
+_RETRYABLE = {"40001", "40P01", "55P03", "57014", "25P04"}
+"""Serialization failure, deadlock, lock timeout, cancelled statement, transaction timeout: it was rolled back."""
 _DOWN = ("25006", "53", "58", "08", "28", "3D", "42501")
 """Read-only, out of resources, system error, no connection, no access: nothing was done."""
 _ENDED = ("57P01", "57P02", "57P03")
