@@ -1,4 +1,4 @@
-"""Connections that a deadline bounds, and the pool that they come from."""
+"""Connections that a deadline bounds, and where they are kept between calls."""
 
 # async only
 import asyncio
@@ -6,19 +6,17 @@ import asyncio
 # end async only
 import select
 import time
+from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-# async only
-from weakref import WeakSet
-
-# end async only
 import psycopg
 from psycopg.abc import PQGen
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from txmemory.backends.postgres.faults import fault_of_connecting
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.postgres.turns import AsyncTurns, made_by_async
 from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
@@ -60,40 +58,34 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
 
 
 class AsyncConnections:
-    """A bounded pool. A caller waits for a connection no longer than it said."""
+    """At most so many connections, each made by the caller who needs it, within that caller's own deadline.
+
+    Nobody makes any beside the callers, so that a server that is back is found by the next call, and a caller is told
+    what its own attempt to connect has met.
+    """
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._taken = 0
-        self._pool: AsyncConnectionPool[AsyncBoundedConnection] = AsyncConnectionPool(
-            place.conninfo,
-            connection_class=AsyncBoundedConnection,
-            kwargs={"autocommit": True, "prepare_threshold": 5 if place.prepare else None},
-            min_size=1,
-            max_size=place.pool_size,
-            open=False,
-            configure=self._configured,
-            name="txmemory",
-        )
+        self._turns = AsyncTurns(place.pool_size)
+        self._idle: deque[AsyncBoundedConnection] = deque()
+        self._closed = False
         # async only
         self._loop = asyncio.get_running_loop()
-        self._made: WeakSet[AsyncBoundedConnection] = WeakSet()
         # end async only
-
-    async def open(self) -> None:
-        """Starts to connect."""
-        await self._pool.open()
 
     async def close(self) -> None:
         """Closes every connection; those in use end with their call."""
         # async only
-        if self._loop.is_closed():  # and the pool's tasks ended with it
-            for connection in tuple(self._made):
-                await connection.close()
-            return
-        self._refuse_other_loops()
+        if not self._loop.is_closed():
+            self._refuse_other_loops()
         # end async only
-        await self._pool.close()
+        self._closed = True
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        with suppress(IndexError):
+            while True:
+                await self._idle.pop().close()
 
     # async only
     def _refuse_other_loops(self) -> None:
@@ -101,12 +93,6 @@ class AsyncConnections:
             raise RuntimeError("the store was opened in another event loop")
 
     # end async only
-    async def _configured(self, connection: AsyncBoundedConnection) -> None:
-        connection.add_notice_handler(connection.noticed)
-        # async only
-        self._made.add(connection)
-        # end async only
-
     @asynccontextmanager
     async def taken(self, deadline: float) -> AsyncIterator[AsyncBoundedConnection]:
         """A connection that the server has not hung up on, for calls that end by the deadline."""
@@ -114,33 +100,60 @@ class AsyncConnections:
         self._refuse_other_loops()
         # end async only
         ends = time.monotonic() + deadline
-        connection = await self._usable(ends)
-        connection.ends = ends
-        connection.warning = None
-        self._taken += 1
+        if not await self._turns.take(ends):
+            raise Busy("POOL")
         try:
-            yield connection
-        except BaseException:
-            if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                await connection.close()
-            raise
+            connection = await self._usable(ends)
+            connection.ends = ends
+            connection.warning = None
+            sound = True
+            try:
+                yield connection
+            except Down:
+                sound = False  # what is read-only here need not be so where the next connection leads
+                raise
+            finally:
+                connection.ends = None
+                await self._put_back(connection, sound=sound)
         finally:
-            self._taken -= 1
-            connection.ends = None
-            await self._pool.putconn(connection)
+            self._turns.leave()
+
+    async def _put_back(self, connection: AsyncBoundedConnection, *, sound: bool) -> None:
+        if sound and connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            self._idle.append(connection)
+        else:
+            await connection.close()
+        if self._closed:
+            await self._let_go()
 
     async def _usable(self, ends: float) -> AsyncBoundedConnection:
-        while True:
+        while not self._closed:
             try:
-                connection = await self._pool.getconn(timeout=max(0.001, ends - time.monotonic()))
-            except PoolClosed:
-                raise Closed("the store is closed") from None
-            except PoolTimeout:
-                raise (Busy if self._taken >= self._place.pool_size else Down)("POOL") from None
+                connection = self._idle.pop()
+            except IndexError:
+                return await self._connected(ends)
             if not connection.stale():
                 return connection
             await connection.close()
-            await self._pool.putconn(connection)
+        raise Closed("the store is closed")
+
+    async def _connected(self, ends: float) -> AsyncBoundedConnection:
+        try:
+            connection = await made_by_async(ends, self._connect)
+        except psycopg.Error as error:
+            raise fault_of_connecting(error) from None
+        except TimeoutError:
+            raise Down("CONNECTION", passing=True) from None
+        connection.add_notice_handler(connection.noticed)
+        return connection
+
+    async def _connect(self) -> AsyncBoundedConnection:
+        return await AsyncBoundedConnection.connect(
+            self._place.conninfo,
+            autocommit=True,
+            prepare_threshold=5 if self._place.prepare else None,
+            connect_timeout=self._place.patience,
+        )
 
 
 def refuse_doubt(connection: AsyncBoundedConnection, status: str | None) -> None:

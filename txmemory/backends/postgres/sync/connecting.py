@@ -1,17 +1,19 @@
 # Generated from ../aio/connecting.py by scripts/generate. Do not edit.
-"""Connections that a deadline bounds, and the pool that they come from."""
+"""Connections that a deadline bounds, and where they are kept between calls."""
 
 import select
 import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from txmemory.backends.postgres.faults import fault_of_connecting
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.postgres.turns import Turns, made_by
 from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
@@ -53,64 +55,86 @@ class BoundedConnection(psycopg.Connection[Any]):
 
 
 class Connections:
-    """A bounded pool. A caller waits for a connection no longer than it said."""
+    """At most so many connections, each made by the caller who needs it, within that caller's own deadline.
+
+    Nobody makes any beside the callers, so that a server that is back is found by the next call, and a caller is told
+    what its own attempt to connect has met.
+    """
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._taken = 0
-        self._pool: ConnectionPool[BoundedConnection] = ConnectionPool(
-            place.conninfo,
-            connection_class=BoundedConnection,
-            kwargs={"autocommit": True, "prepare_threshold": 5 if place.prepare else None},
-            min_size=1,
-            max_size=place.pool_size,
-            open=False,
-            configure=self._configured,
-            name="txmemory",
-        )
-
-    def open(self) -> None:
-        """Starts to connect."""
-        self._pool.open()
+        self._turns = Turns(place.pool_size)
+        self._idle: deque[BoundedConnection] = deque()
+        self._closed = False
 
     def close(self) -> None:
         """Closes every connection; those in use end with their call."""
-        self._pool.close()
+        self._closed = True
+        self._let_go()
 
-    def _configured(self, connection: BoundedConnection) -> None:
-        connection.add_notice_handler(connection.noticed)
+    def _let_go(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     @contextmanager
     def taken(self, deadline: float) -> Iterator[BoundedConnection]:
         """A connection that the server has not hung up on, for calls that end by the deadline."""
         ends = time.monotonic() + deadline
-        connection = self._usable(ends)
-        connection.ends = ends
-        connection.warning = None
-        self._taken += 1
+        if not self._turns.take(ends):
+            raise Busy("POOL")
         try:
-            yield connection
-        except BaseException:
-            if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.close()
-            raise
+            connection = self._usable(ends)
+            connection.ends = ends
+            connection.warning = None
+            sound = True
+            try:
+                yield connection
+            except Down:
+                sound = False  # what is read-only here need not be so where the next connection leads
+                raise
+            finally:
+                connection.ends = None
+                self._put_back(connection, sound=sound)
         finally:
-            self._taken -= 1
-            connection.ends = None
-            self._pool.putconn(connection)
+            self._turns.leave()
+
+    def _put_back(self, connection: BoundedConnection, *, sound: bool) -> None:
+        if sound and connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        if self._closed:
+            self._let_go()
 
     def _usable(self, ends: float) -> BoundedConnection:
-        while True:
+        while not self._closed:
             try:
-                connection = self._pool.getconn(timeout=max(0.001, ends - time.monotonic()))
-            except PoolClosed:
-                raise Closed("the store is closed") from None
-            except PoolTimeout:
-                raise (Busy if self._taken >= self._place.pool_size else Down)("POOL") from None
+                connection = self._idle.pop()
+            except IndexError:
+                return self._connected(ends)
             if not connection.stale():
                 return connection
             connection.close()
-            self._pool.putconn(connection)
+        raise Closed("the store is closed")
+
+    def _connected(self, ends: float) -> BoundedConnection:
+        try:
+            connection = made_by(ends, self._connect)
+        except psycopg.Error as error:
+            raise fault_of_connecting(error) from None
+        except TimeoutError:
+            raise Down("CONNECTION", passing=True) from None
+        connection.add_notice_handler(connection.noticed)
+        return connection
+
+    def _connect(self) -> BoundedConnection:
+        return BoundedConnection.connect(
+            self._place.conninfo,
+            autocommit=True,
+            prepare_threshold=5 if self._place.prepare else None,
+            connect_timeout=self._place.patience,
+        )
 
 
 def refuse_doubt(connection: BoundedConnection, status: str | None) -> None:
