@@ -80,7 +80,7 @@ async def test_a_call_that_never_arrives_or_is_never_answered_ends_soon_after_it
 
 async def test_a_call_half_of_which_arrives_is_ended_by_the_server_and_changes_nothing(world: World) -> None:
     """C7: the server waits for the rest of the message inside the transaction, and holds its scope."""
-    if world.watching.info.server_version < TRANSACTION_TIMEOUT:
+    if world.version < TRANSACTION_TIMEOUT:
         pytest.skip("this server does not bound a transaction")
     tenant = "aio half"
     async with stalling(world, tenant, write) as (store, direct):

@@ -13,6 +13,8 @@ class _Closing(Protocol):
         """Ends it."""
 
 
+INTERRUPTED = (KeyboardInterrupt, asyncio.CancelledError)
+"""What ends a wait from outside."""
 Made = TypeVar("Made")
 Closing = TypeVar("Closing", bound=_Closing)
 

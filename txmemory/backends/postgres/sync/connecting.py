@@ -9,20 +9,25 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import waiting
 from psycopg.abc import PQGen
 
 from txmemory.backends.postgres.faults import fault_of_connecting
 from txmemory.backends.postgres.place import Place
-from txmemory.backends.postgres.turns import Turns, made_by
+from txmemory.backends.postgres.turns import INTERRUPTED, Turns, made_by
 from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
+COURTESY = 0.5
+"""Seconds that an interrupted call takes at most to tell the server that nobody waits for it any more."""
 
 
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection whose every wait ends at a moment: no setting of the server bounds an answer that never comes."""
 
     ends: float | None = None
+    kept: bool = False
+    """Whether it was used before."""
     warning: str | None = None
 
     def wait(
@@ -31,10 +36,16 @@ class BoundedConnection(psycopg.Connection[Any]):
         interval: float = 0.1,
         timeout: float | None = None,
     ) -> Value:
-        """Waits for the server, but not beyond `ends`."""
+        """Waits for the server, but not beyond `ends`. Interrupted, it lets the server know, and waits no longer."""
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())
-        return super().wait(gen, interval, timeout)
+        try:
+            return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=timeout)
+        except INTERRUPTED:
+            if self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+                with suppress(psycopg.Error, OSError):
+                    self.cancel_safe(timeout=COURTESY)
+            raise
 
     def noticed(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         """Keeps a warning's code."""
@@ -42,16 +53,13 @@ class BoundedConnection(psycopg.Connection[Any]):
             self.warning = diagnostic.sqlstate or "01000"
 
     def stale(self) -> bool:
-        """Whether the server has hung up on the idle connection, told without asking it."""
+        """Whether the server has spoken on the idle connection, which is nearly always a farewell.
+
+        What it says is not read: a farewell comes in two parts, words and an end, and either may be seen first.
+        """
         poll = select.poll()
         poll.register(self.pgconn.socket, select.POLLIN)
-        if not poll.poll(0):
-            return False
-        try:
-            self.pgconn.consume_input()
-        except psycopg.Error:
-            return True
-        return bool(self.pgconn.status != psycopg.pq.ConnStatus.OK)
+        return bool(poll.poll(0))
 
 
 class Connections:
@@ -90,8 +98,10 @@ class Connections:
             sound = True
             try:
                 yield connection
-            except Down:
-                sound = False  # what is read-only here need not be so where the next connection leads
+            except Down as fault:
+                # A kept one may lead to a server that has become read-only or full since, and a new one elsewhere.
+                fault.passing = fault.passing or connection.kept
+                sound = False
                 raise
             finally:
                 connection.ends = None
@@ -101,6 +111,7 @@ class Connections:
 
     def _put_back(self, connection: BoundedConnection, *, sound: bool) -> None:
         if sound and connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            connection.kept = True
             self._idle.append(connection)
         else:
             connection.close()
