@@ -3,13 +3,16 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
 import pytest
+from returns.result import Failure
 
 import txmemory
 from tests.postgres.aio.operations import OPERATIONS, SCOPE, TOKEN, AsyncOperation, Run, prepare, told, write
 from tests.postgres.worlds import World
-from txmemory import AsyncStore, Contended, OutcomeUnknown, Unavailable, must
+from txmemory import AsyncStore, Contended, Memory, OutcomeUnknown, Unavailable, must
 from txmemory.model.refusal import Refusal
 from txmemory.testing.clock import FakeClock
 from txmemory.testing.faults import Stall
@@ -106,3 +109,20 @@ async def test_a_stalled_read_ends_soon_after_its_deadline_and_leaves_its_connec
         assert isinstance(answer.failure(), Contended | Unavailable)
         assert not answer.failure().outcome_unknown
         assert must(await store.count()) == 3
+
+
+async def test_a_server_that_takes_connections_and_says_nothing_is_unavailable_at_the_deadline(
+    world: World,
+) -> None:
+    """C10: whatever the call, though the driver itself waits for whole seconds."""
+    async with stalling(world, "aio silent", write) as (store, direct):
+        world.proxy.stall()
+        world.proxy.cut()
+        for call in (store.count, partial(store.store, Memory("tea")), partial(write, store)):
+            began = time.monotonic()
+            answer: Any = await call()
+            assert DEADLINE <= time.monotonic() - began <= AT_MOST
+            assert (answer.failure() if isinstance(answer, Failure) else answer) == Unavailable("CONNECTION")
+        world.proxy.release()
+        assert not isinstance(await write(store), Refusal)
+        assert must(await direct.count()) == 4

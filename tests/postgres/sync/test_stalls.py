@@ -4,13 +4,16 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import pytest
+from returns.result import Failure
 
 import txmemory
 from tests.postgres.sync.operations import OPERATIONS, SCOPE, TOKEN, Operation, Run, prepare, told, write
 from tests.postgres.worlds import World
-from txmemory import Contended, OutcomeUnknown, Store, Unavailable, must
+from txmemory import Contended, Memory, OutcomeUnknown, Store, Unavailable, must
 from txmemory.model.refusal import Refusal
 from txmemory.testing.clock import FakeClock
 from txmemory.testing.faults import Stall
@@ -107,3 +110,20 @@ def test_a_stalled_read_ends_soon_after_its_deadline_and_leaves_its_connection(w
         assert isinstance(answer.failure(), Contended | Unavailable)
         assert not answer.failure().outcome_unknown
         assert must(store.count()) == 3
+
+
+def test_a_server_that_takes_connections_and_says_nothing_is_unavailable_at_the_deadline(
+    world: World,
+) -> None:
+    """C10: whatever the call, though the driver itself waits for whole seconds."""
+    with stalling(world, "sync silent", write) as (store, direct):
+        world.proxy.stall()
+        world.proxy.cut()
+        for call in (store.count, partial(store.store, Memory("tea")), partial(write, store)):
+            began = time.monotonic()
+            answer: Any = call()
+            assert DEADLINE <= time.monotonic() - began <= AT_MOST
+            assert (answer.failure() if isinstance(answer, Failure) else answer) == Unavailable("CONNECTION")
+        world.proxy.release()
+        assert not isinstance(write(store), Refusal)
+        assert must(direct.count()) == 4
