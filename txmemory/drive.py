@@ -31,11 +31,13 @@ class _Attempts:
         self._ends = time.monotonic() + patience.deadline
         self.most = patience.attempts
         self._lost = False
+        self._answered = 0
+        """Attempts that the database took; those that did not get as far only the deadline ends."""
 
     @property
     def spent(self) -> bool:
         """Whether there is neither time nor an attempt left."""
-        return self.most == 1 or self.remaining <= 0
+        return self.most == 1 or self._answered >= self.most or self.remaining <= 0
 
     @property
     def remaining(self) -> float:
@@ -44,22 +46,28 @@ class _Attempts:
 
     def worth_repeating(self, fault: BaseException) -> bool:
         """Whether doing it again can neither double anything nor be in vain."""
-        if isinstance(fault, Lost):
-            self._lost = True
-            return self._repeatable
-        return isinstance(fault, Busy)
+        match fault:
+            case Lost():
+                self._lost = True
+                self._answered += 1
+                return self._repeatable
+            case Busy():
+                self._answered += 1
+                return True
+            case _:
+                return isinstance(fault, Down) and fault.passing
 
     @property
     def _repeatable(self) -> bool:
         return isinstance(self.request, Commit) and resendable(self.request)
 
     def policy(self) -> dict[str, Any]:
-        """The one retry policy: full jitter, capped attempts and the deadline. One attempt is already made."""
+        """The one retry policy: full jitter, capped attempts and the deadline."""
+        late = tenacity.stop_before_delay(self.remaining)
         return {
             "retry": tenacity.retry_if_exception(self.worth_repeating),
             "wait": tenacity.wait_random_exponential(multiplier=0.005, max=0.5),
-            "stop": tenacity.stop_after_attempt(max(1, self.most - 1))
-            | tenacity.stop_before_delay(self.remaining),
+            "stop": lambda state: self.spent or late(state),
             "reraise": True,
         }
 

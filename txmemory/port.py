@@ -25,7 +25,14 @@ class Lost(Fault):
 
 
 class Down(Fault):
-    """The database cannot be reached, is full or is read-only. Nothing was done."""
+    """The database cannot be reached, is full or is read-only. Nothing was done.
+
+    `passing`: of itself, and soon, as a server starts again or a connection is made anew: worth another attempt.
+    """
+
+    def __init__(self, code: str = "", *, passing: bool = False) -> None:
+        super().__init__(code)
+        self.passing = passing
 
 
 class CannotOpen(Exception):

@@ -2,7 +2,7 @@
 -- It knows no rule beyond the guard's; what it met is returned as a row, never raised, so that a refusal found behind
 -- the fence still commits the fence. Addresses come sorted; guards, changes and bounds name them by place, from 1.
 CREATE OR REPLACE FUNCTION @schema@.commit_v1(
-    p_tenant text, p_lock_timeout text, p_clock bigint,
+    p_tenant text, p_lock_timeout text, p_transaction_timeout text, p_clock bigint,
     p_scope text, p_generation bigint, p_token bigint, p_holder text,
     p_keys text[], p_ledgers text[], p_fingerprints bytea[],
     p_namespaces text[], p_ids text[],
@@ -43,6 +43,10 @@ DECLARE
     e_effects text[] := v_status; v_kind text; v_events int := 0; v_forgot int; v_closes boolean := false;
 BEGIN
     PERFORM set_config('lock_timeout', p_lock_timeout, true);
+    IF p_transaction_timeout IS NOT NULL THEN
+        -- a client that is cut off between this call and the end of its message holds no row for long
+        PERFORM set_config('transaction_timeout', p_transaction_timeout, true);
+    END IF;
     overtaken := false;
     excess := 0;
     actuals := array_fill(0::bigint, ARRAY[cardinality(p_guard_places)]);

@@ -2,7 +2,8 @@
 
 import psycopg
 
-from txmemory.backends.sql.sqlstates import fault_of_state
+from txmemory.backends.sql.sqlstates import NO_STATE, fault_of_state
+from txmemory.port import Down
 
 
 def fault_of(error: psycopg.Error, *, sent: bool) -> Exception:
@@ -10,3 +11,14 @@ def fault_of(error: psycopg.Error, *, sent: bool) -> Exception:
     if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
         return error  # ours, not the server's: it speaks of parameters alone
     return fault_of_state(error.sqlstate, sent=sent)
+
+
+def fault_of_connecting(error: psycopg.Error) -> Down:
+    """The fault of an attempt to connect, for which the driver has no code.
+
+    A server that starts, stops or is full says so before it asks who comes: what it refuses after it has taken a
+    password (the password, the role, the database) it will refuse again.
+    """
+    ended = error.pgconn
+    refused = ended is not None and ended.used_password and b"FATAL" in ended.error_message
+    return Down(error.sqlstate or NO_STATE, passing=not refused)

@@ -12,16 +12,12 @@ from txmemory.backends.postgres.sync.connecting import Connections
 
 
 def open_postgres(place: Place, clock: Callable[[], int] | None) -> Postgres:
-    """Checks the schema, then starts the pool."""
+    """Checks the schema."""
     check(place)
-    connections = Connections(place)
-    connections.open()
-    return Postgres(place, connections, clock)
+    return Postgres(place, Connections(place), clock)
 
 
 async def open_postgres_async(place: Place, clock: Callable[[], int] | None) -> AsyncPostgres:
     """The same; the check is made on a thread."""
     await asyncio.to_thread(check, place)
-    connections = AsyncConnections(place)
-    await connections.open()
-    return AsyncPostgres(place, connections, clock)
+    return AsyncPostgres(place, AsyncConnections(place), clock)

@@ -25,7 +25,7 @@ from txmemory.model.filter import Everything, KindIn
 from txmemory.rules.recording import EVENT_EFFECTS
 
 TYPES = (
-    *("text", "text", "int8"),
+    *("text", "text", "text", "int8"),
     *("text", "int8", "int8", "text"),
     *("text[]", "text[]", "bytea[]"),
     *("text[]", "text[]"),
@@ -38,8 +38,13 @@ TYPES = (
 """Of the function's parameters, in order."""
 
 
-def arguments(commit: Commit, lock_timeout: float, clock: int | None) -> tuple[object, ...]:
-    """What the function is called with; addresses sorted, everything else naming them by place from 1."""
+def arguments(
+    commit: Commit, lock_timeout: float, clock: int | None, transaction_timeout: float | None = None
+) -> tuple[object, ...]:
+    """What the function is called with; addresses sorted, everything else naming them by place from 1.
+
+    `transaction_timeout` only where the transaction is the call's own, and the server knows such a limit.
+    """
     presenter = commit.presenter
     places = _places(commit.entries)
     fence: tuple[object, ...] = (None,) * 4
@@ -47,7 +52,8 @@ def arguments(commit: Commit, lock_timeout: float, clock: int | None) -> tuple[o
         fence = (presenter.scope, *presenter.fence, presenter.holder)
     return (
         commit.tenant,
-        f"{max(1, round(lock_timeout * 1_000))}ms",
+        _milliseconds(lock_timeout),
+        None if transaction_timeout is None else _milliseconds(transaction_timeout),
         clock,
         *fence,
         array(entry.key for entry in commit.entries),
@@ -62,6 +68,10 @@ def arguments(commit: Commit, lock_timeout: float, clock: int | None) -> tuple[o
         limits.COMMIT_VICTIMS,
         EVENT_EFFECTS,
     )
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{max(1, round(seconds * 1_000))}ms"
 
 
 def _ledger(entry: Entry) -> str:

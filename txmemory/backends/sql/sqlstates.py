@@ -8,14 +8,18 @@ _DOWN = ("25006", "53", "58", "08", "28", "3D", "42501")
 """Read-only, out of resources, system error, no connection, no access: nothing was done."""
 _ENDED = ("25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
 """The server ends the session, by a limit on idle or long ones too; where the transaction stood is not said."""
+_PASSING = ("08", "53300")
+"""No connection, or none left."""
+NO_STATE = "CONNECTION"
+"""Stands for the state where a connection breaks without one."""
 
 
 def fault_of_state(state: str | None, *, sent: bool) -> Exception:
     """The fault for a state, or for a connection that broke without one; `sent`: a commit was on its way."""
     if state is None or state in _ENDED:
-        return (Lost if sent else Down)(state or "CONNECTION")
+        return Lost(state or NO_STATE) if sent else Down(state or NO_STATE, passing=True)
     if state in _RETRYABLE:
         return Busy(state)
     if state.startswith(_DOWN):
-        return Down(state)
+        return Down(state, passing=state.startswith(_PASSING))
     return Corrupted(state)  # our statements meet no other error and break no rule

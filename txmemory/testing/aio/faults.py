@@ -6,22 +6,28 @@ from txmemory import AsyncStore
 from txmemory.drive import Patience
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query, Row
-from txmemory.port import AsyncBackend, Lost
+from txmemory.port import AsyncBackend, Fault, Lost
 from txmemory.store.core import Handle
 
 SECONDS = 30.0
 
 
 class AsyncLosing:
-    """A backend that commits and loses the answers to the next `losses` commits; `then` runs after each loss."""
+    """A backend that commits and loses the answers to the next `losses` commits; `then` runs after each loss.
+
+    Later commits meet `faults`, one each, and do nothing.
+    """
 
     def __init__(self, backend: AsyncBackend, then: Callable[[], Awaitable[object]] | None = None) -> None:
         self._backend = backend
         self._then = then
         self.losses = 0
+        self.faults: list[Fault] = []
 
     async def commit(self, commit: Commit, deadline: float) -> Reply:
         """Commits; where a loss is due the caller never learns what was met."""
+        if self.faults and not self.losses:
+            raise self.faults.pop(0)
         reply = await self._backend.commit(commit, deadline)
         if not self.losses:
             return reply

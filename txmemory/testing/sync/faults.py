@@ -7,22 +7,28 @@ from txmemory import Store
 from txmemory.drive import Patience
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.query import Page, Query, Row
-from txmemory.port import Backend, Lost
+from txmemory.port import Backend, Fault, Lost
 from txmemory.store.core import Handle
 
 SECONDS = 30.0
 
 
 class Losing:
-    """A backend that commits and loses the answers to the next `losses` commits; `then` runs after each loss."""
+    """A backend that commits and loses the answers to the next `losses` commits; `then` runs after each loss.
+
+    Later commits meet `faults`, one each, and do nothing.
+    """
 
     def __init__(self, backend: Backend, then: Callable[[], object] | None = None) -> None:
         self._backend = backend
         self._then = then
         self.losses = 0
+        self.faults: list[Fault] = []
 
     def commit(self, commit: Commit, deadline: float) -> Reply:
         """Commits; where a loss is due the caller never learns what was met."""
+        if self.faults and not self.losses:
+            raise self.faults.pop(0)
         reply = self._backend.commit(commit, deadline)
         if not self.losses:
             return reply

@@ -1,4 +1,4 @@
-"""Connections that a deadline bounds, and the pool that they come from."""
+"""Connections that a deadline bounds, and where they are kept between calls."""
 
 # async only
 import asyncio
@@ -6,28 +6,31 @@ import asyncio
 # end async only
 import select
 import time
+from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-# async only
-from weakref import WeakSet
-
-# end async only
 import psycopg
+from psycopg import waiting
 from psycopg.abc import PQGen
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from txmemory.backends.postgres.faults import fault_of_connecting
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.postgres.turns import INTERRUPTED, AsyncTurns, made_by_async
 from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
+COURTESY = 0.5
+"""Seconds that an interrupted call takes at most to tell the server that nobody waits for it any more."""
 
 
 class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
     """A connection whose every wait ends at a moment: no setting of the server bounds an answer that never comes."""
 
     ends: float | None = None
+    kept: bool = False
+    """Whether it was used before."""
     warning: str | None = None
 
     async def wait(
@@ -36,10 +39,16 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
         interval: float = 0.1,
         timeout: float | None = None,
     ) -> Value:
-        """Waits for the server, but not beyond `ends`."""
+        """Waits for the server, but not beyond `ends`. Interrupted, it lets the server know, and waits no longer."""
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())
-        return await super().wait(gen, interval, timeout)
+        try:
+            return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
+        except INTERRUPTED:
+            if self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+                with suppress(psycopg.Error, OSError):
+                    await self.cancel_safe(timeout=COURTESY)
+            raise
 
     def noticed(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         """Keeps a warning's code."""
@@ -47,54 +56,44 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
             self.warning = diagnostic.sqlstate or "01000"
 
     def stale(self) -> bool:
-        """Whether the server has hung up on the idle connection, told without asking it."""
+        """Whether the server has spoken on the idle connection, which is nearly always a farewell.
+
+        What it says is not read: a farewell comes in two parts, words and an end, and either may be seen first.
+        """
         poll = select.poll()
         poll.register(self.pgconn.socket, select.POLLIN)
-        while poll.poll(0):  # a last word may come before the end
-            try:
-                self.pgconn.consume_input()
-            except psycopg.Error:
-                return True
-            if self.pgconn.status != psycopg.pq.ConnStatus.OK:
-                return True
-        return False
+        return bool(poll.poll(0))
 
 
 class AsyncConnections:
-    """A bounded pool. A caller waits for a connection no longer than it said."""
+    """At most so many connections, each made by the caller who needs it, within that caller's own deadline.
+
+    Nobody makes any beside the callers, so that a server that is back is found by the next call, and a caller is told
+    what its own attempt to connect has met.
+    """
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._taken = 0
-        self._pool: AsyncConnectionPool[AsyncBoundedConnection] = AsyncConnectionPool(
-            place.conninfo,
-            connection_class=AsyncBoundedConnection,
-            kwargs={"autocommit": True, "prepare_threshold": 5 if place.prepare else None},
-            min_size=1,
-            max_size=place.pool_size,
-            open=False,
-            configure=self._configured,
-            name="txmemory",
-        )
+        self._turns = AsyncTurns(place.pool_size)
+        self._idle: deque[AsyncBoundedConnection] = deque()
+        self._closed = False
         # async only
         self._loop = asyncio.get_running_loop()
-        self._made: WeakSet[AsyncBoundedConnection] = WeakSet()
         # end async only
-
-    async def open(self) -> None:
-        """Starts to connect."""
-        await self._pool.open()
 
     async def close(self) -> None:
         """Closes every connection; those in use end with their call."""
         # async only
-        if self._loop.is_closed():  # and the pool's tasks ended with it
-            for connection in tuple(self._made):
-                await connection.close()
-            return
-        self._refuse_other_loops()
+        if not self._loop.is_closed():
+            self._refuse_other_loops()
         # end async only
-        await self._pool.close()
+        self._closed = True
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        with suppress(IndexError):
+            while True:
+                await self._idle.pop().close()
 
     # async only
     def _refuse_other_loops(self) -> None:
@@ -102,12 +101,6 @@ class AsyncConnections:
             raise RuntimeError("the store was opened in another event loop")
 
     # end async only
-    async def _configured(self, connection: AsyncBoundedConnection) -> None:
-        connection.add_notice_handler(connection.noticed)
-        # async only
-        self._made.add(connection)
-        # end async only
-
     @asynccontextmanager
     async def taken(self, deadline: float) -> AsyncIterator[AsyncBoundedConnection]:
         """A connection that the server has not hung up on, for calls that end by the deadline."""
@@ -115,33 +108,63 @@ class AsyncConnections:
         self._refuse_other_loops()
         # end async only
         ends = time.monotonic() + deadline
-        connection = await self._usable(ends)
-        connection.ends = ends
-        connection.warning = None
-        self._taken += 1
+        if not await self._turns.take(ends):
+            raise Busy("POOL")
         try:
-            yield connection
-        except BaseException:
-            if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                await connection.close()
-            raise
+            connection = await self._usable(ends)
+            connection.ends = ends
+            connection.warning = None
+            sound = True
+            try:
+                yield connection
+            except Down as fault:
+                # A kept one may lead to a server that has become read-only or full since, and a new one elsewhere.
+                fault.passing = fault.passing or connection.kept
+                sound = False
+                raise
+            finally:
+                connection.ends = None
+                await self._put_back(connection, sound=sound)
         finally:
-            self._taken -= 1
-            connection.ends = None
-            await self._pool.putconn(connection)
+            self._turns.leave()
+
+    async def _put_back(self, connection: AsyncBoundedConnection, *, sound: bool) -> None:
+        if sound and connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            connection.kept = True
+            self._idle.append(connection)
+        else:
+            await connection.close()
+        if self._closed:
+            await self._let_go()
 
     async def _usable(self, ends: float) -> AsyncBoundedConnection:
-        while True:
+        while not self._closed:
             try:
-                connection = await self._pool.getconn(timeout=max(0.001, ends - time.monotonic()))
-            except PoolClosed:
-                raise Closed("the store is closed") from None
-            except PoolTimeout:
-                raise (Busy if self._taken >= self._place.pool_size else Down)("POOL") from None
+                connection = self._idle.pop()
+            except IndexError:
+                return await self._connected(ends)
             if not connection.stale():
                 return connection
             await connection.close()
-            await self._pool.putconn(connection)
+        raise Closed("the store is closed")
+
+    async def _connected(self, ends: float) -> AsyncBoundedConnection:
+        try:
+            connection = await made_by_async(ends, self._connect)
+        except psycopg.Error as error:
+            raise fault_of_connecting(error) from None
+        except TimeoutError:
+            raise Down("CONNECTION", passing=True) from None
+        connection.add_notice_handler(connection.noticed)
+        return connection
+
+    async def _connect(self) -> AsyncBoundedConnection:
+        return await AsyncBoundedConnection.connect(
+            self._place.conninfo,
+            autocommit=True,
+            prepare_threshold=5 if self._place.prepare else None,
+            connect_timeout=self._place.patience,
+        )
 
 
 def refuse_doubt(connection: AsyncBoundedConnection, status: str | None) -> None:

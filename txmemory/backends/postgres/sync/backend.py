@@ -20,6 +20,10 @@ from txmemory.model.query import Page, Query
 from txmemory.port import Lost
 
 Row = TypeVar("Row")
+TRANSACTION_TIMEOUT = 170_000
+"""The first version of the server that bounds a transaction."""
+GRACE = 1.0
+"""Seconds after the deadline until the server ends a transaction whose client it cannot hear."""
 
 
 def _server_clock() -> None:
@@ -44,7 +48,8 @@ class Postgres:
         ends = time.monotonic() + deadline
         with self._connections.taken(deadline) as connection:
             remaining = ends - time.monotonic()
-            given = arguments(commit, remaining, self._clock())
+            bounded = connection.info.server_version >= TRANSACTION_TIMEOUT
+            given = arguments(commit, remaining, self._clock(), remaining + GRACE if bounded else None)
             try:
                 cursor = connection.cursor(binary=True)
                 cursor.execute(self._call, given, prepare=self._place.prepare or None)

@@ -1,26 +1,33 @@
 # Generated from ../aio/connecting.py by scripts/generate. Do not edit.
-"""Connections that a deadline bounds, and the pool that they come from."""
+"""Connections that a deadline bounds, and where they are kept between calls."""
 
 import select
 import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import waiting
 from psycopg.abc import PQGen
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from txmemory.backends.postgres.faults import fault_of_connecting
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.postgres.turns import INTERRUPTED, Turns, made_by
 from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
+COURTESY = 0.5
+"""Seconds that an interrupted call takes at most to tell the server that nobody waits for it any more."""
 
 
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection whose every wait ends at a moment: no setting of the server bounds an answer that never comes."""
 
     ends: float | None = None
+    kept: bool = False
+    """Whether it was used before."""
     warning: str | None = None
 
     def wait(
@@ -29,10 +36,16 @@ class BoundedConnection(psycopg.Connection[Any]):
         interval: float = 0.1,
         timeout: float | None = None,
     ) -> Value:
-        """Waits for the server, but not beyond `ends`."""
+        """Waits for the server, but not beyond `ends`. Interrupted, it lets the server know, and waits no longer."""
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())
-        return super().wait(gen, interval, timeout)
+        try:
+            return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=timeout)
+        except INTERRUPTED:
+            if self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+                with suppress(psycopg.Error, OSError):
+                    self.cancel_safe(timeout=COURTESY)
+            raise
 
     def noticed(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         """Keeps a warning's code."""
@@ -40,78 +53,99 @@ class BoundedConnection(psycopg.Connection[Any]):
             self.warning = diagnostic.sqlstate or "01000"
 
     def stale(self) -> bool:
-        """Whether the server has hung up on the idle connection, told without asking it."""
+        """Whether the server has spoken on the idle connection, which is nearly always a farewell.
+
+        What it says is not read: a farewell comes in two parts, words and an end, and either may be seen first.
+        """
         poll = select.poll()
         poll.register(self.pgconn.socket, select.POLLIN)
-        while poll.poll(0):  # a last word may come before the end
-            try:
-                self.pgconn.consume_input()
-            except psycopg.Error:
-                return True
-            if self.pgconn.status != psycopg.pq.ConnStatus.OK:
-                return True
-        return False
+        return bool(poll.poll(0))
 
 
 class Connections:
-    """A bounded pool. A caller waits for a connection no longer than it said."""
+    """At most so many connections, each made by the caller who needs it, within that caller's own deadline.
+
+    Nobody makes any beside the callers, so that a server that is back is found by the next call, and a caller is told
+    what its own attempt to connect has met.
+    """
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._taken = 0
-        self._pool: ConnectionPool[BoundedConnection] = ConnectionPool(
-            place.conninfo,
-            connection_class=BoundedConnection,
-            kwargs={"autocommit": True, "prepare_threshold": 5 if place.prepare else None},
-            min_size=1,
-            max_size=place.pool_size,
-            open=False,
-            configure=self._configured,
-            name="txmemory",
-        )
-
-    def open(self) -> None:
-        """Starts to connect."""
-        self._pool.open()
+        self._turns = Turns(place.pool_size)
+        self._idle: deque[BoundedConnection] = deque()
+        self._closed = False
 
     def close(self) -> None:
         """Closes every connection; those in use end with their call."""
-        self._pool.close()
+        self._closed = True
+        self._let_go()
 
-    def _configured(self, connection: BoundedConnection) -> None:
-        connection.add_notice_handler(connection.noticed)
+    def _let_go(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     @contextmanager
     def taken(self, deadline: float) -> Iterator[BoundedConnection]:
         """A connection that the server has not hung up on, for calls that end by the deadline."""
         ends = time.monotonic() + deadline
-        connection = self._usable(ends)
-        connection.ends = ends
-        connection.warning = None
-        self._taken += 1
+        if not self._turns.take(ends):
+            raise Busy("POOL")
         try:
-            yield connection
-        except BaseException:
-            if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.close()
-            raise
+            connection = self._usable(ends)
+            connection.ends = ends
+            connection.warning = None
+            sound = True
+            try:
+                yield connection
+            except Down as fault:
+                # A kept one may lead to a server that has become read-only or full since, and a new one elsewhere.
+                fault.passing = fault.passing or connection.kept
+                sound = False
+                raise
+            finally:
+                connection.ends = None
+                self._put_back(connection, sound=sound)
         finally:
-            self._taken -= 1
-            connection.ends = None
-            self._pool.putconn(connection)
+            self._turns.leave()
+
+    def _put_back(self, connection: BoundedConnection, *, sound: bool) -> None:
+        if sound and connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            connection.kept = True
+            self._idle.append(connection)
+        else:
+            connection.close()
+        if self._closed:
+            self._let_go()
 
     def _usable(self, ends: float) -> BoundedConnection:
-        while True:
+        while not self._closed:
             try:
-                connection = self._pool.getconn(timeout=max(0.001, ends - time.monotonic()))
-            except PoolClosed:
-                raise Closed("the store is closed") from None
-            except PoolTimeout:
-                raise (Busy if self._taken >= self._place.pool_size else Down)("POOL") from None
+                connection = self._idle.pop()
+            except IndexError:
+                return self._connected(ends)
             if not connection.stale():
                 return connection
             connection.close()
-            self._pool.putconn(connection)
+        raise Closed("the store is closed")
+
+    def _connected(self, ends: float) -> BoundedConnection:
+        try:
+            connection = made_by(ends, self._connect)
+        except psycopg.Error as error:
+            raise fault_of_connecting(error) from None
+        except TimeoutError:
+            raise Down("CONNECTION", passing=True) from None
+        connection.add_notice_handler(connection.noticed)
+        return connection
+
+    def _connect(self) -> BoundedConnection:
+        return BoundedConnection.connect(
+            self._place.conninfo,
+            autocommit=True,
+            prepare_threshold=5 if self._place.prepare else None,
+            connect_timeout=self._place.patience,
+        )
 
 
 def refuse_doubt(connection: BoundedConnection, status: str | None) -> None:

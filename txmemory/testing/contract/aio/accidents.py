@@ -15,9 +15,11 @@ from txmemory import (
     OutcomeUnknown,
     Receipt,
     Sealed,
+    Unavailable,
     either,
     must,
 )
+from txmemory.port import Busy, Down
 from txmemory.testing.aio.asking import OPERATIONS, contents, written
 from txmemory.testing.aio.faults import AsyncLosing
 from txmemory.testing.aio.storage import AsyncStorage
@@ -45,6 +47,42 @@ async def test_the_answer_after_a_lost_commit_is_the_one_that_was_lost(storage: 
         many = must(await writer.write_many([(f"many-{losses}", [Memory("tea")]), (f"more-{losses}", [])]))
         assert [must(receipt).replayed for receipt in many] == [losses > 0, losses > 0]
     assert len(await storage.events()) == 16
+
+
+async def test_after_a_lost_commit_a_lock_changes_nothing_about_its_outcome(storage: AsyncStorage) -> None:
+    """C2: an attempt commits unseen, the next ones meet locks and a server that is away; of a replacement too."""
+    backend = AsyncLosing(await storage.backend())
+    store = backend.store()
+    writer = store.writer("run", 1)
+    await written(writer, "setup", "a", "b")
+    calls = (
+        partial(writer.write, "write", [Memory("tea", id="c")]),
+        partial(writer.replace, "replace", [], ["a", "b"]),
+    )
+    for call in calls:
+        backend.losses, backend.faults = 1, [Busy("40001"), Down("AWAY", passing=True), Busy("40P01")]
+        receipt = must(await call())
+        assert not backend.faults
+        assert receipt.replayed
+        assert receipt.outcome.status == "stored"
+    assert [event.key for _, event in await storage.events()] == ["setup", "write", "replace"]
+    assert set(await contents(store)) == {"c"}
+
+
+async def test_only_a_database_that_will_soon_be_back_is_asked_again(storage: AsyncStorage) -> None:
+    """Guarantee 6: calls without a key too, since nothing was done; after a loss the refusal says that too."""
+    backend = AsyncLosing(await storage.backend())
+    store = backend.store()
+    backend.faults = [Down("AWAY", passing=True), Down("AWAY", passing=True)]
+    assert must(await store.store(Memory("tea", id="a"))).status == "stored"
+    backend.faults = [Down("FULL"), Down("FULL")]
+    assert either(await store.store(Memory("tea", id="a"))) == Unavailable("FULL")
+    assert len(backend.faults) == 1
+    backend.losses, backend.faults = 1, [Down("AWAY", passing=True), Down("FULL")]
+    lost = either(await store.writer("run", 1).write("key", [Memory("tea", id="b")]))
+    assert lost == Unavailable("FULL", outcome_unknown=True)
+    assert must(await store.writer("run", 1).write("key", [Memory("tea", id="b")])).replayed
+    assert [entry.revision for entry in must(await store.history("a"))] == [1]
 
 
 async def test_a_lost_commit_without_a_key_is_unknown_and_made_once(storage: AsyncStorage) -> None:

@@ -15,10 +15,12 @@ from txmemory import (
     Receipt,
     Sealed,
     Store,
+    Unavailable,
     Writer,
     either,
     must,
 )
+from txmemory.port import Busy, Down
 from txmemory.testing.racing import elsewhere, race
 from txmemory.testing.sync.asking import OPERATIONS, contents, written
 from txmemory.testing.sync.faults import Losing
@@ -46,6 +48,42 @@ def test_the_answer_after_a_lost_commit_is_the_one_that_was_lost(storage: Storag
         many = must(writer.write_many([(f"many-{losses}", [Memory("tea")]), (f"more-{losses}", [])]))
         assert [must(receipt).replayed for receipt in many] == [losses > 0, losses > 0]
     assert len(storage.events()) == 16
+
+
+def test_after_a_lost_commit_a_lock_changes_nothing_about_its_outcome(storage: Storage) -> None:
+    """C2: an attempt commits unseen, the next ones meet locks and a server that is away; of a replacement too."""
+    backend = Losing(storage.backend())
+    store = backend.store()
+    writer = store.writer("run", 1)
+    written(writer, "setup", "a", "b")
+    calls = (
+        partial(writer.write, "write", [Memory("tea", id="c")]),
+        partial(writer.replace, "replace", [], ["a", "b"]),
+    )
+    for call in calls:
+        backend.losses, backend.faults = 1, [Busy("40001"), Down("AWAY", passing=True), Busy("40P01")]
+        receipt = must(call())
+        assert not backend.faults
+        assert receipt.replayed
+        assert receipt.outcome.status == "stored"
+    assert [event.key for _, event in storage.events()] == ["setup", "write", "replace"]
+    assert set(contents(store)) == {"c"}
+
+
+def test_only_a_database_that_will_soon_be_back_is_asked_again(storage: Storage) -> None:
+    """Guarantee 6: calls without a key too, since nothing was done; after a loss the refusal says that too."""
+    backend = Losing(storage.backend())
+    store = backend.store()
+    backend.faults = [Down("AWAY", passing=True), Down("AWAY", passing=True)]
+    assert must(store.store(Memory("tea", id="a"))).status == "stored"
+    backend.faults = [Down("FULL"), Down("FULL")]
+    assert either(store.store(Memory("tea", id="a"))) == Unavailable("FULL")
+    assert len(backend.faults) == 1
+    backend.losses, backend.faults = 1, [Down("AWAY", passing=True), Down("FULL")]
+    lost = either(store.writer("run", 1).write("key", [Memory("tea", id="b")]))
+    assert lost == Unavailable("FULL", outcome_unknown=True)
+    assert must(store.writer("run", 1).write("key", [Memory("tea", id="b")])).replayed
+    assert [entry.revision for entry in must(store.history("a"))] == [1]
 
 
 def test_a_lost_commit_without_a_key_is_unknown_and_made_once(storage: Storage) -> None:

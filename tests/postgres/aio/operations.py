@@ -1,0 +1,118 @@
+"""Every operation of a store, on a tenant that was prepared for it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from txmemory import AsyncStore, AsyncWriter, Bounds, Memory, Receipt, either, must
+
+SCOPE, TOKEN = "run", 7
+Run = Callable[[AsyncStore], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncOperation:
+    """A call; `resent` when its keys let it be sent again after a loss."""
+
+    name: str
+    run: Run
+    resent: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+async def prepare(store: AsyncStore) -> None:
+    """Three memories under one applied key."""
+    add = [Memory(f"the {id}", id=id) for id in ("first", "second", "third")]
+    must(await store.writer(SCOPE, 1).write("before", add))
+
+
+def writer(store: AsyncStore) -> AsyncWriter:
+    """Of the scope, with a newer token than before."""
+    return store.writer(SCOPE, TOKEN)
+
+
+def told(answer: object) -> object:
+    """An answer without saying whether it was recorded earlier."""
+    match answer:
+        case Receipt():
+            return answer._replace(replayed=False)
+        case list():
+            return [told(each) for each in answer]
+        case _:
+            return answer
+
+
+async def write(store: AsyncStore) -> object:
+    """Something new."""
+    return either(await writer(store).write("key", [Memory("green tea", id="new")]))
+
+
+async def replay(store: AsyncStore) -> object:
+    """What was written before, by the token that wrote it."""
+    add = [Memory(f"the {id}", id=id) for id in ("first", "second", "third")]
+    return either(await store.writer(SCOPE, 1).write("before", add))
+
+
+async def replace(store: AsyncStore) -> object:
+    """Two by their sum."""
+    return either(await writer(store).replace("key", [Memory("the sum", id="sum")], ["first", "third"]))
+
+
+async def write_many(store: AsyncStore) -> object:
+    """Two keys."""
+    writes = [("key", [Memory("green", id="new")]), ("key, too", [Memory("tea", id="second")])]
+    answer = either(await writer(store).write_many(writes))
+    return [either(one) for one in answer] if isinstance(answer, tuple) else answer
+
+
+async def applied(store: AsyncStore) -> object:
+    """A look that moves the fence."""
+    return either(await writer(store).applied("before"))
+
+
+async def forget_applied(store: AsyncStore) -> object:
+    """Of the applied key."""
+    return either(await writer(store).forget_applied("before"))
+
+
+async def seal(store: AsyncStore) -> object:
+    """Of the scope."""
+    return either(await writer(store).seal())
+
+
+async def store_plain(store: AsyncStore) -> object:
+    """Over what is there."""
+    return either(await store.store(Memory("plain", id="second")))
+
+
+async def delete(store: AsyncStore) -> object:
+    """Of what is there."""
+    return either(await store.delete("second"))
+
+
+async def clear(store: AsyncStore) -> object:
+    """Of everything."""
+    return either(await store.clear())
+
+
+async def bounded(store: AsyncStore) -> object:
+    """Two new ones, for which two old ones go."""
+    add = [Memory("green", id="new"), Memory("tea", id="newer")]
+    return either(await writer(store).write("key", add, bounds=Bounds(max_memories=3)))
+
+
+OPERATIONS = (
+    AsyncOperation("write", write),
+    AsyncOperation("replay", replay),
+    AsyncOperation("replace", replace),
+    AsyncOperation("write many", write_many),
+    AsyncOperation("look with a newer token", applied),
+    AsyncOperation("write within bounds", bounded),
+    AsyncOperation("forget", forget_applied, resent=False),
+    AsyncOperation("seal", seal, resent=False),
+    AsyncOperation("store", store_plain, resent=False),
+    AsyncOperation("delete", delete, resent=False),
+    AsyncOperation("clear", clear, resent=False),
+)
+"""All that change something, and a replay."""
