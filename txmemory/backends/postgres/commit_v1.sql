@@ -504,3 +504,6 @@ BEGIN
     END IF;
 END
 $$;
+
+-- Nobody may call it but its owner and who is told so; it runs with the rights of its caller.
+REVOKE ALL ON FUNCTION @schema@.commit_v1 FROM PUBLIC;

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from txmemory.port import Busy, Corrupted, Down, Lost
+from txmemory.port import Busy, CannotOpen, Corrupted, Down, Lost
 
 _RETRYABLE = {"40001", "40P01", "55P03", "57014"}
 """Serialization failure, deadlock, lock timeout, cancelled statement: the transaction was rolled back."""
@@ -26,3 +26,23 @@ def fault_of(error: psycopg.Error, *, sent: bool) -> Exception:
     if code.startswith("XX"):
         return Corrupted(code)
     return error
+
+
+def cannot_open(error: psycopg.Error) -> Exception:
+    """Why a store cannot be opened or migrated."""
+    if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
+        return error  # ours, not the server's
+    match error:
+        case psycopg.errors.InsufficientPrivilege():
+            why = "the role may not do that in this database or schema"
+        case psycopg.errors.LockNotAvailable():
+            why = "others hold what a migration needs"
+        case psycopg.Error(sqlstate=str()):
+            why = "the server has refused"
+        case psycopg.errors.ConnectionTimeout():
+            why = "the server does not answer in time"
+        case _ if error.pgconn is not None and error.pgconn.needs_password:
+            why = "the server asks for a password"
+        case _:
+            why = "the server cannot be reached, or does not know the role, its password or the database"
+    return CannotOpen(why, error.sqlstate or "CONNECTION")
