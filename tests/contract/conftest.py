@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.fixture(params=[f"{way} {name}" for way in ("aio", "sync") for name in ASYNC])
+@pytest.fixture(params=[f"{way} {name}" for way in ("aio", "sync") for name in (*ASYNC, POSTGRES)])
 def make_storage(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
     """What makes fresh storages of one kind, as many as are asked for."""
     way, name = request.param.split()
+    if name == POSTGRES:
+        url = request.getfixturevalue("server")
+        return partial(aio.AsyncPostgresSchema if way == "aio" else sync.PostgresSchema, url)
     made = 0
 
     def make() -> Any:
