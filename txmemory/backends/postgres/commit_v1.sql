@@ -19,6 +19,7 @@ CREATE OR REPLACE FUNCTION @schema@.commit_v1(
 DECLARE
     v_entries int := cardinality(p_ledgers);
     v_named int := cardinality(p_ids);  -- places 1 .. v_named are the named heads, what comes behind was found here
+    v_generation bigint; v_token bigint; v_holder text;
     v_seq bigint; v_last_at bigint; v_sealed boolean; v_found int := 0;
     v_now bigint; v_at bigint; v_newest bigint := 0;
     v_assumed bigint;  -- `at` of heads that were made whole, or NULL: then they are placeholders
@@ -91,23 +92,30 @@ BEGIN
             met := v_status;
         END IF;
 
-        -- 1: the fence
-        INSERT INTO @schema@.scope AS s (tenant, scope, generation, token, holder, seq, last_at, sealed)
-        VALUES (p_tenant, p_scope, p_generation, p_token, p_holder, 0, 0, 0)
-        ON CONFLICT (tenant, scope) DO UPDATE
-           SET generation = excluded.generation,
-               token = excluded.token,
-               holder = CASE WHEN (excluded.generation, excluded.token) > (s.generation, s.token)
-                             THEN excluded.holder ELSE coalesce(s.holder, excluded.holder) END
-         WHERE (excluded.generation, excluded.token) > (s.generation, s.token)
-            OR ((excluded.generation, excluded.token) = (s.generation, s.token)
-                AND (s.holder IS NULL OR excluded.holder IS NULL OR s.holder = excluded.holder))
-        RETURNING s.seq, s.last_at, s.sealed = 1 INTO v_seq, v_last_at, v_sealed;
-        IF NOT FOUND THEN
-            SELECT s.generation, s.token INTO newest_generation, newest_token
-              FROM @schema@.scope s WHERE s.tenant = p_tenant AND s.scope = p_scope;
+        -- 1: the fence; an equal one is held without a new version of its row
+        FOR v_part IN 1 .. 2 LOOP
+            SELECT s.generation, s.token, s.holder, s.seq, s.last_at, s.sealed = 1
+              INTO v_generation, v_token, v_holder, v_seq, v_last_at, v_sealed
+              FROM @schema@.scope s WHERE s.tenant = p_tenant AND s.scope = p_scope FOR UPDATE;
+            EXIT WHEN FOUND;
+            INSERT INTO @schema@.scope (tenant, scope, generation, token, holder, seq, last_at, sealed)
+            VALUES (p_tenant, p_scope, p_generation, p_token, p_holder, 0, 0, 0)
+            ON CONFLICT (tenant, scope) DO NOTHING
+            RETURNING p_generation, p_token, p_holder, 0, 0, false
+                 INTO v_generation, v_token, v_holder, v_seq, v_last_at, v_sealed;
+            EXIT WHEN FOUND;  -- or else somebody has made it meanwhile
+        END LOOP;
+        IF (p_generation, p_token) < (v_generation, v_token)
+           OR ((p_generation, p_token) = (v_generation, v_token) AND p_holder <> v_holder)
+        THEN
+            newest_generation := v_generation;
+            newest_token := v_token;
             overtaken := true;
             RETURN;
+        END IF;
+        IF (p_generation, p_token) > (v_generation, v_token) OR (v_holder IS NULL AND p_holder IS NOT NULL) THEN
+            UPDATE @schema@.scope s SET generation = p_generation, token = p_token, holder = p_holder
+             WHERE s.tenant = p_tenant AND s.scope = p_scope;
         END IF;
         IF v_sealed THEN
             FOR v_entry IN 1 .. v_entries LOOP
