@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from scripts.benching import counting, crowd, single, stages, starting
+from scripts.benching import counting, crowd, hot, server, single, stages, starting
 from scripts.benching.figures import Figure, failures, table, write_json
 from scripts.benching.sizes import SMALL, USUAL, Sizes
 
@@ -17,6 +17,11 @@ PARTS: dict[str, Callable[[Path, Sizes], list[Figure]]] = {
     "single": single.figures,
     "crowd": crowd.figures,
     "starting": starting.figures,
+}
+SERVER_PARTS: dict[str, Callable[[server.Place, Sizes], list[Figure]]] = {
+    "counters": server.counters,
+    "single": server.single,
+    "hot": hot.figures,
 }
 
 
@@ -31,7 +36,13 @@ def main(arguments: list[str] | None = None) -> int:
         if given.command == "profile":
             print(stages.profile(folder, sizes))
             return 0
-        figures = _writes(folder, sizes, given.part or PARTS)
+        if given.command == "postgres":
+            with server.placed(given.url) as place:
+                figures = [
+                    row for part in given.part or SERVER_PARTS for row in SERVER_PARTS[part](place, sizes)
+                ]
+        else:
+            figures = _writes(folder, sizes, given.part or PARTS)
     print(table(figures))
     if given.json is not None:
         write_json(figures, given.json)
@@ -56,11 +67,22 @@ def _parser() -> argparse.ArgumentParser:
     writes = commands.add_parser(
         "writes", help="keyed writes, replays, imports and counters against the floor"
     )
-    writes.add_argument("--check", action="store_true", help="exit with 1 where a gating figure is missed")
-    writes.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE, too")
-    writes.add_argument("--part", action="append", choices=PARTS, help="only this part; may be given again")
+    postgres = commands.add_parser(
+        "postgres", help="the same on a server, a durable one of its own unless told"
+    )
+    postgres.add_argument(
+        "--url", metavar="URL", help="a database where a schema can be made, and is dropped again"
+    )
+    for command, parts in ((writes, PARTS), (postgres, SERVER_PARTS)):
+        command.add_argument(
+            "--check", action="store_true", help="exit with 1 where a gating figure is missed"
+        )
+        command.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE, too")
+        command.add_argument(
+            "--part", action="append", choices=parts, help="only this part; may be given again"
+        )
     profile = commands.add_parser("profile", help="the microseconds of each stage of one keyed write")
-    for command in (writes, profile):
+    for command in (writes, postgres, profile):
         command.add_argument("--rounds", type=int, metavar="N", help="how many interleaved rounds")
         command.add_argument("--small", action="store_true", help="a tiny size: shows that it runs, no more")
         command.add_argument("--directory", type=Path, metavar="PATH", help="where the databases are put")

@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from scripts.bench import PARTS, main
+from scripts.bench import PARTS, SERVER_PARTS, main
+from scripts.benching import server
+from txmemory.testing.server import PostgresServer
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +40,38 @@ def test_every_part_prints_its_figures(part: str, tmp_path: Path, capsys: pytest
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.split() == ["median", "min", "max", "target", "goal", "verdict"]
     assert len(lines) >= 4
+
+
+@pytest.mark.parametrize("part", sorted(SERVER_PARTS))
+def test_every_part_prints_its_figures_of_a_server(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if reason := PostgresServer.missing():
+        pytest.skip(reason)
+    written = tmp_path / "figures.json"
+    given = ["--small", "--part", part, "--directory", str(tmp_path), "--json", str(written)]
+    with PostgresServer.started(durable=False) as started:
+        url = started.url(started.create_database())
+        assert main(["postgres", "--url", url, *given]) == 0
+        with psycopg.connect(url) as connection:
+            schemas = connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'txm%'")
+            assert schemas.fetchone() == (0,)
+    assert len(capsys.readouterr().out.splitlines()) >= 4
+    if part == "counters":
+        rows = {row["name"]: row["values"] for row in json.loads(written.read_text())}
+        assert {name: values for name, values in rows.items() if name.startswith("round trips")} == {
+            f"round trips per {call}": [1]
+            for call in ("write", "replay", "applied", "write_many", "replace", "bounded")
+        }
+        assert [rows[f"bytes of the log per {call}"] for call in ("replay", "applied")] == [[0], [0]]
+
+
+def test_a_server_of_the_benchmark_s_own_is_durable() -> None:
+    if reason := PostgresServer.missing():
+        pytest.skip(reason)
+    with server.placed(None) as place, place.connect() as connection:
+        assert connection.execute("SELECT current_setting('fsync')").fetchone() == ("on",)
+        assert connection.execute("SELECT current_setting('synchronous_commit')").fetchone() == ("on",)
 
 
 def test_the_profile_names_every_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

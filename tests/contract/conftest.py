@@ -87,10 +87,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.fixture(params=[f"{way} {name}" for way in ("aio", "sync") for name in ASYNC])
+@pytest.fixture(params=[f"{way} {name}" for way in ("aio", "sync") for name in (*ASYNC, *ON_SERVER)])
 def make_storage(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]:
     """What makes fresh storages of one kind, as many as are asked for."""
-    way, name = request.param.split()
+    way, _, name = request.param.partition(" ")
+    if name in ON_SERVER:
+        make = (ON_SERVER_ASYNC if way == "aio" else ON_SERVER)[name]
+        return partial(make, request.getfixturevalue("server"))
     made = 0
 
     def make() -> Any:

@@ -79,7 +79,7 @@ def location(url: object) -> Location:
     if not separator:
         raise ValueError("url must look like sqlite:///path or memory://")
     path, _, query = rest.partition("?")
-    pairs = parse_qsl(query, keep_blank_values=True)
+    pairs = parse_qsl(query.replace("+", "%2B"), keep_blank_values=True)  # a plus is one, as drivers have it
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("url names an option twice")
     return Location(scheme, path, dict(pairs))
@@ -150,8 +150,8 @@ async def open_backend_async(options: Options) -> AsyncBackend:
             raise ValueError(_SCHEMES)
 
 
-def migrate_backend(options: Options) -> None:
-    """Makes the schema on a server, or brings it to this release's version, under a lock."""
+def migrate_backend(options: Options, runtime_role: str | None) -> None:
+    """Makes the schema on a server, or brings it to this release's version, under a lock; lets a role use it."""
     place = location(options.url)
     if place.scheme.startswith(PORTABLE):
         from txmemory.backends.portable.opening import migrate
@@ -163,7 +163,7 @@ def migrate_backend(options: Options) -> None:
     from txmemory.backends.postgres import migrating
     from txmemory.backends.postgres.place import place_of
 
-    migrating.migrate(place_of(place.rest, place.query, options.deadline))
+    migrating.migrate(place_of(place.rest, place.query, options.deadline), runtime_role)
 
 
 def _nothing_beside(place: Location) -> None:

@@ -13,8 +13,7 @@ from txmemory.store.core import Handle
 from txmemory.store.sync.store import Store
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-    from sqlalchemy.ext.asyncio import AsyncEngine
+    from txmemory.backends.portable import AsyncEngine, Engine
 
 DEADLINE_MOST = 86_400
 Clock = Callable[[], datetime]
@@ -85,13 +84,14 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
         return AsyncStore(Handle(backend, self._patience, self._require_fence))
 
 
-def migrate(url: str, *, deadline: float = 10.0) -> None:
+def migrate(url: str, *, runtime_role: str | None = None, deadline: float = 10.0) -> None:
     """Makes the tables of a `postgresql://` store, or brings them to this release's version; twice is no harm.
 
     The role of `url` has to own the schema or be allowed to create it; the role that opens stores needs neither.
+    A `runtime_role`, which has to be there, is granted what opening, reading and writing need, and nothing else.
     Files need no call: opening them does it. Raises `CannotOpen`, or `SchemaMismatch` for a newer release's tables.
     """
-    migrate_backend(Options(url, deadline=_patience(deadline).deadline))
+    migrate_backend(Options(url, deadline=_patience(deadline).deadline), runtime_role)
 
 
 def _patience(deadline: float) -> Patience:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from txmemory.testing import binaries
+from txmemory.testing import binaries, roles
 from txmemory.testing.binaries import NoServer
 from txmemory.testing.supervision import Supervision, patiently
 
@@ -98,15 +98,24 @@ class PostgresServer(ABC):
         return urlunsplit(parts._replace(netloc=f"{account}@{place}", path=path))
 
     def create_database(self, template: str = "template1") -> str:
-        """The unique name of a new copy of the template, dropped with whoever is connected when the server ends."""
+        """The unique name of a new copy of the template, dropped with whoever is connected when the server ends.
+
+        With it come the two roles of `txmemory.testing.roles`, which may do nothing elsewhere.
+        """
         name = f"test_{secrets.token_hex(8)}"
         self._execute("CREATE DATABASE {} TEMPLATE {}", name, template)
         self._databases.append(name)
+        self._execute("REVOKE ALL ON DATABASE {} FROM PUBLIC", name)
+        for role in roles.names(name):
+            self._execute("CREATE ROLE {}", role)
+        self._execute("GRANT CREATE ON DATABASE {} TO {}", name, roles.names(name).owner)
         return name
 
     def drop_database(self, name: str) -> None:
-        """Drops a database under its users' feet."""
+        """Drops a database under its users' feet, and its roles."""
         self._execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+        for role in roles.names(name):
+            self._execute("DROP ROLE IF EXISTS {}", role)
         if name in self._databases:
             self._databases.remove(name)
 

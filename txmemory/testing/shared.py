@@ -18,6 +18,7 @@ from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite
 from txmemory.backends.sqlite.connecting import Place
 from txmemory.backends.sqlite.opening import open_sqlite
 from txmemory.port import AsyncBackend, Backend
+from txmemory.testing.roles import acting_as, roles_of, with_options
 
 Clock = Callable[[], datetime]
 LOSE_NEWEST_EVENT = 'DELETE FROM txm_event WHERE "row" = (SELECT max("row") FROM txm_event)'
@@ -90,10 +91,16 @@ def digest_of_tables(connection: sqlite3.Connection) -> bytes:
 
 
 def new_schema(url: str) -> str:
-    """The name of a schema that was made for one case."""
+    """The name of a schema that was made for one case, by its owner, for stores that run as another role."""
     name = f"case_{uuid4().hex}"
-    txmemory.migrate(f"{url}?schema={name}")
+    owner, runtime = roles_of(url)
+    txmemory.migrate(with_options(acting_as(url, owner), schema=name), runtime_role=runtime)
     return name
+
+
+def runtime_url(url: str, schema: str) -> str:
+    """The URL that stores on the schema are opened with: they may do what `migrate` has granted, no more."""
+    return with_options(acting_as(url, roles_of(url).runtime), schema=schema)
 
 
 def digest_of_schema(url: str, schema: str) -> bytes:

@@ -19,16 +19,20 @@ CREATE OR REPLACE FUNCTION @schema@.commit_v1(
 DECLARE
     v_entries int := cardinality(p_ledgers);
     v_named int := cardinality(p_ids);  -- places 1 .. v_named are the named heads, what comes behind was found here
+    v_generation bigint; v_token bigint; v_holder text;
     v_seq bigint; v_last_at bigint; v_sealed boolean; v_found int := 0;
     v_now bigint; v_at bigint; v_newest bigint := 0;
+    v_assumed bigint;  -- `at` of heads that were made whole, or NULL: then they are placeholders
     v_head @schema@.item; v_row record;
     v_entry int; v_place int; v_change int; v_guard int; v_bound int; v_part int;
     v_status text[] := array_fill(NULL::text, ARRAY[v_entries]);
     -- the heads, by place, and how the commit leaves them
     h_open boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);  -- named by an entry that is not yet answered
-    h_put boolean[] := h_open;
+    h_put int[];        -- the one change that an entry which is not yet answered puts there; 0: one of several
+    h_ordinal int[];    -- its place in the commit, when all others are made, too
+    h_new boolean[];    -- made here
     h_namespace text[] := p_namespaces; h_id text[] := p_ids;
-    h_live boolean[]; h_visible boolean[]; h_revision bigint[]; h_created bigint[]; h_updated bigint[];
+    h_live boolean[]; h_visible boolean[]; h_revision bigint[]; h_created bigint[];
     h_expires bigint[]; h_added_at bigint[]; h_added_ordinal int[];
     h_content int[];    -- the change that gave it its content
     h_changed boolean[];
@@ -42,10 +46,10 @@ DECLARE
     v_paths text[] := '{}'; v_paths_text text;
     e_effects text[] := v_status; v_kind text; v_events int := 0; v_forgot int; v_closes boolean := false;
 BEGIN
-    PERFORM set_config('lock_timeout', p_lock_timeout, true);
+    v_kind := set_config('lock_timeout', p_lock_timeout, true);
     IF p_transaction_timeout IS NOT NULL THEN
         -- a client that is cut off between this call and the end of its message holds no row for long
-        PERFORM set_config('transaction_timeout', p_transaction_timeout, true);
+        v_kind := set_config('transaction_timeout', p_transaction_timeout, true);
     END IF;
     overtaken := false;
     excess := 0;
@@ -60,8 +64,11 @@ BEGIN
     forgotten := array_fill(0, ARRAY[v_entries]);
 
     IF p_scope IS NOT NULL THEN
-        -- 0: a replay by the newest token is read, in one statement, and nothing is written
-        IF NOT ('forget' = ANY (p_ledgers) OR 'seal' = ANY (p_ledgers)) THEN
+        -- 0: a replay by the newest token is read, in one statement, and nothing is written; without the first of its
+        -- keys it is none
+        IF NOT ('forget' = ANY (p_ledgers) OR 'seal' = ANY (p_ledgers)) AND EXISTS (
+            SELECT 1 FROM @schema@.ledger l WHERE l.tenant = p_tenant AND l.scope = p_scope AND l.key = p_keys[1])
+        THEN
             FOR v_row IN
                 SELECT k.place, r.fingerprint, r.status, r.effects, r.seq, r.at, r.token
                   FROM @schema@.scope s
@@ -89,23 +96,30 @@ BEGIN
             met := v_status;
         END IF;
 
-        -- 1: the fence
-        INSERT INTO @schema@.scope AS s (tenant, scope, generation, token, holder, seq, last_at, sealed)
-        VALUES (p_tenant, p_scope, p_generation, p_token, p_holder, 0, 0, 0)
-        ON CONFLICT (tenant, scope) DO UPDATE
-           SET generation = excluded.generation,
-               token = excluded.token,
-               holder = CASE WHEN (excluded.generation, excluded.token) > (s.generation, s.token)
-                             THEN excluded.holder ELSE coalesce(s.holder, excluded.holder) END
-         WHERE (excluded.generation, excluded.token) > (s.generation, s.token)
-            OR ((excluded.generation, excluded.token) = (s.generation, s.token)
-                AND (s.holder IS NULL OR excluded.holder IS NULL OR s.holder = excluded.holder))
-        RETURNING s.seq, s.last_at, s.sealed = 1 INTO v_seq, v_last_at, v_sealed;
-        IF NOT FOUND THEN
-            SELECT s.generation, s.token INTO newest_generation, newest_token
-              FROM @schema@.scope s WHERE s.tenant = p_tenant AND s.scope = p_scope;
+        -- 1: the fence; an equal one is held without a new version of its row
+        FOR v_part IN 1 .. 2 LOOP
+            SELECT s.generation, s.token, s.holder, s.seq, s.last_at, s.sealed = 1
+              INTO v_generation, v_token, v_holder, v_seq, v_last_at, v_sealed
+              FROM @schema@.scope s WHERE s.tenant = p_tenant AND s.scope = p_scope FOR UPDATE;
+            EXIT WHEN FOUND;
+            INSERT INTO @schema@.scope (tenant, scope, generation, token, holder, seq, last_at, sealed)
+            VALUES (p_tenant, p_scope, p_generation, p_token, p_holder, 0, 0, 0)
+            ON CONFLICT (tenant, scope) DO NOTHING
+            RETURNING p_generation, p_token, p_holder, 0, 0, false
+                 INTO v_generation, v_token, v_holder, v_seq, v_last_at, v_sealed;
+            EXIT WHEN FOUND;  -- or else somebody has made it meanwhile
+        END LOOP;
+        IF (p_generation, p_token) < (v_generation, v_token)
+           OR ((p_generation, p_token) = (v_generation, v_token) AND p_holder <> v_holder)
+        THEN
+            newest_generation := v_generation;
+            newest_token := v_token;
             overtaken := true;
             RETURN;
+        END IF;
+        IF (p_generation, p_token) > (v_generation, v_token) OR (v_holder IS NULL AND p_holder IS NOT NULL) THEN
+            UPDATE @schema@.scope s SET generation = p_generation, token = p_token, holder = p_holder
+             WHERE s.tenant = p_tenant AND s.scope = p_scope;
         END IF;
         IF v_sealed THEN
             FOR v_entry IN 1 .. v_entries LOOP
@@ -115,24 +129,28 @@ BEGIN
         END IF;
 
         -- 2: the ledger, in a statement of its own, which sees what was committed while the first one waited
-        FOR v_row IN
-            SELECT k.place, r.fingerprint, r.status, r.effects, r.seq, r.at, r.token
-              FROM unnest(p_keys, p_ledgers) WITH ORDINALITY AS k (key, ledger, place)
-             CROSS JOIN LATERAL (
-                 SELECT e.* FROM @schema@.ledger l
-                   JOIN @schema@.event e ON e.tenant = l.tenant AND e.scope = l.scope AND e.seq = l.seq
-                  WHERE l.tenant = p_tenant AND l.scope = p_scope AND l.key = k.key LIMIT 1) AS r
-             WHERE k.ledger IN ('record', 'look')
-        LOOP
-            v_status[v_row.place] := 'recorded';
-            met[v_row.place] := 'recorded';
-            fingerprints[v_row.place] := v_row.fingerprint;
-            statuses[v_row.place] := v_row.status;
-            effects[v_row.place] := v_row.effects;
-            seqs[v_row.place] := v_row.seq;
-            ats[v_row.place] := v_row.at;
-            tokens[v_row.place] := v_row.token;
-        END LOOP;
+        IF v_entries > 1 OR EXISTS (
+            SELECT 1 FROM @schema@.ledger l WHERE l.tenant = p_tenant AND l.scope = p_scope AND l.key = p_keys[1])
+        THEN
+            FOR v_row IN
+                SELECT k.place, r.fingerprint, r.status, r.effects, r.seq, r.at, r.token
+                  FROM unnest(p_keys, p_ledgers) WITH ORDINALITY AS k (key, ledger, place)
+                 CROSS JOIN LATERAL (
+                     SELECT e.* FROM @schema@.ledger l
+                       JOIN @schema@.event e ON e.tenant = l.tenant AND e.scope = l.scope AND e.seq = l.seq
+                      WHERE l.tenant = p_tenant AND l.scope = p_scope AND l.key = k.key LIMIT 1) AS r
+                 WHERE k.ledger IN ('record', 'look')
+            LOOP
+                v_status[v_row.place] := 'recorded';
+                met[v_row.place] := 'recorded';
+                fingerprints[v_row.place] := v_row.fingerprint;
+                statuses[v_row.place] := v_row.status;
+                effects[v_row.place] := v_row.effects;
+                seqs[v_row.place] := v_row.seq;
+                ats[v_row.place] := v_row.at;
+                tokens[v_row.place] := v_row.token;
+            END LOOP;
+        END IF;
     END IF;
 
     -- 4: namespaces, in order, only with bounds
@@ -147,7 +165,8 @@ BEGIN
         END IF;
     END LOOP;
 
-    -- 5: placeholders for new heads in order, then all named heads in order
+    -- 5: new heads in order, then all other named heads in order. A new head is made whole, as if nothing that is read
+    -- from here on changed its entry or its time; where something else is named or counted, it is a placeholder
     FOR v_guard IN 1 .. cardinality(p_guard_places) LOOP
         IF v_status[p_guard_entries[v_guard]] IS NULL THEN
             h_open[p_guard_places[v_guard]] := true;
@@ -155,31 +174,51 @@ BEGIN
     END LOOP;
     FOR v_change IN 1 .. cardinality(p_change_places) LOOP
         IF v_status[p_change_entries[v_change]] IS NULL THEN
-            h_open[p_change_places[v_change]] := true;
+            v_place := p_change_places[v_change];
             IF p_change_reasons[v_change] = 'stored' THEN
-                h_put[p_change_places[v_change]] := true;
+                h_put[v_place] := CASE WHEN h_put[v_place] IS NULL THEN v_change ELSE 0 END;
+                h_ordinal[v_place] := v_ordinal;
+                v_ordinal := v_ordinal + 1;
             END IF;
+            h_open[v_place] := true;
         END IF;
     END LOOP;
+    v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+    IF cardinality(p_bound_namespaces) = 0 AND v_ordinal = cardinality(p_change_places) THEN
+        v_assumed := greatest(v_now, coalesce(v_last_at, 0) + 1);
+    END IF;
+    v_ordinal := 0;
     FOR v_place IN 1 .. v_named LOOP
-        IF h_put[v_place] THEN
+        v_change := h_put[v_place];
+        IF v_change > 0 AND v_assumed IS NOT NULL THEN
+            INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
+                                       expires_at, importance, added_at, added_ordinal)
+            VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 1, 1, p_kinds[v_change], p_attributes[v_change],
+                    coalesce(p_createds[v_change], v_now), v_assumed, p_expireses[v_change], p_importances[v_change],
+                    v_assumed, h_ordinal[v_place])
+            ON CONFLICT (tenant, namespace, id) DO NOTHING;
+            h_new[v_place] := FOUND;
+        ELSIF v_change IS NOT NULL THEN
             INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
                                        added_at, added_ordinal)
             VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 0, 0, '', '{}', 0, 0, 0, 0)
             ON CONFLICT (tenant, namespace, id) DO NOTHING;
+            h_new[v_place] := FOUND;
         END IF;
     END LOOP;
     FOR v_place IN 1 .. v_named LOOP
         h_live[v_place] := false;
         h_revision[v_place] := 0;
-        CONTINUE WHEN NOT h_open[v_place];
+        CONTINUE WHEN h_new[v_place] OR NOT h_open[v_place];
         SELECT i.* INTO v_head FROM @schema@.item i
          WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place] FOR UPDATE;
+        IF p_clock IS NULL THEN
+            v_assumed := NULL;  -- the clock is read again, behind this lock
+        END IF;
         CONTINUE WHEN NOT FOUND;
         h_live[v_place] := v_head.live = 1;
         h_revision[v_place] := v_head.revision;
         h_created[v_place] := v_head.created_at;
-        h_updated[v_place] := v_head.updated_at;
         h_expires[v_place] := v_head.expires_at;
         h_added_at[v_place] := v_head.added_at;
         h_added_ordinal[v_place] := v_head.added_ordinal;
@@ -202,7 +241,9 @@ BEGIN
             v_newest := greatest(v_newest, v_head.updated_at);
         END LOOP;
     END IF;
-    v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+    IF v_assumed IS NULL THEN
+        v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+    END IF;
     IF p_sweep_namespace IS NOT NULL THEN
         FOR v_place IN 1 .. v_named LOOP
             v_reasons[v_place] := CASE WHEN h_expires[v_place] <= v_now THEN 'expired' ELSE p_sweep_reason END;
@@ -415,6 +456,8 @@ BEGIN
     FOR v_place IN 1 .. v_named LOOP
         CONTINUE WHEN h_changed[v_place] IS NOT TRUE;
         v_change := h_content[v_place];
+        CONTINUE WHEN h_new[v_place] AND v_assumed = v_at AND v_change = h_put[v_place] AND h_live[v_place]
+                  AND h_revision[v_place] = 1 AND h_added_ordinal[v_place] = h_ordinal[v_place];
         IF v_change IS NULL THEN
             UPDATE @schema@.item i
                SET live = 0, revision = h_revision[v_place], updated_at = v_at, attributes = '{}', importance = NULL
@@ -470,10 +513,9 @@ BEGIN
         DELETE FROM @schema@.namespace n WHERE n.tenant = p_tenant AND n.namespace = ANY (v_new_namespaces);
     END IF;
     FOR v_place IN 1 .. cardinality(p_ids) LOOP
-        IF h_put[v_place] AND h_changed[v_place] IS NOT TRUE THEN
+        IF h_new[v_place] AND h_changed[v_place] IS NOT TRUE THEN
             DELETE FROM @schema@.item i
-             WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place]
-               AND i.revision = 0;
+             WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place];
         END IF;
     END LOOP;
 
@@ -508,3 +550,6 @@ BEGIN
     END IF;
 END
 $$;
+
+-- Nobody may call it but its owner and who is told so; it runs with the rights of its caller.
+REVOKE ALL ON FUNCTION @schema@.commit_v1 FROM PUBLIC;

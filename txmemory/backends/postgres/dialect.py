@@ -14,16 +14,17 @@ from txmemory.backends.sql.spelling import Spelling, database_clock
 from txmemory.backends.sql.tables import Tables, tables
 
 _dialect = postgresql.dialect(paramstyle="pyformat")  # type: ignore[no-untyped-call]  # untyped there
+_plain = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]  # where no percent sign is doubled
 
 
-def compiled(element: ClauseElement | ExecutableDDLElement) -> str:
-    """The text of a statement, as the driver takes it."""
+def compiled(element: ClauseElement) -> str:
+    """The text of a statement, as the driver takes it with values."""
     return str(element.compile(dialect=_dialect))
 
 
-def quoted(schema: str) -> str:
-    """The schema's name as SQL spells it."""
-    return _dialect.identifier_preparer.quote_schema(schema)
+def _defined(element: ExecutableDDLElement) -> str:
+    """The text of a definition, as the driver takes it without values."""
+    return str(element.compile(dialect=_plain))
 
 
 @cache
@@ -43,7 +44,12 @@ def read_statements(schema: str) -> ReadStatements[str]:
 def call(schema: str) -> str:
     """The one call that commits."""
     arguments = ", ".join(f"%s::{type}" for type in TYPES)
-    return f"SELECT * FROM {quoted(schema)}.commit_v1({arguments})"  # noqa: S608 - a quoted identifier, constant types
+    name = _dialect.identifier_preparer.quote_schema(schema)
+    return f"SELECT * FROM {name}.commit_v1({arguments})"  # noqa: S608 - a quoted identifier, constant types
+
+
+def _quoted(schema: str) -> str:
+    return _plain.identifier_preparer.quote_schema(schema)
 
 
 SESSION = """
@@ -66,19 +72,18 @@ def joined_call(schema: str) -> str:
 
 
 def function(schema: str) -> str:
-    """What makes the function."""
+    """What makes the function, or brings it to this release's text."""
     text = files("txmemory.backends.postgres").joinpath("commit_v1.sql").read_text("utf-8")
-    return text.replace("@schema@", quoted(schema))
+    return text.replace("@schema@", _quoted(schema))
 
 
 def creation(schema: str) -> tuple[str, ...]:
     """What makes a fresh schema; its first statement may find it there."""
     metadata = postgres_tables(schema).metadata
-    made = [f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}"]
-    made.extend(compiled(CreateTable(table)) for table in metadata.sorted_tables)
+    made = [f"CREATE SCHEMA IF NOT EXISTS {_quoted(schema)}"]
+    made.extend(_defined(CreateTable(table)) for table in metadata.sorted_tables)
     for table in metadata.sorted_tables:
         made.extend(
-            compiled(CreateIndex(index)) for index in sorted(table.indexes, key=lambda each: str(each.name))
+            _defined(CreateIndex(index)) for index in sorted(table.indexes, key=lambda each: str(each.name))
         )
-    made.append(function(schema))
     return tuple(made)

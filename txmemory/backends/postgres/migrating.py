@@ -3,41 +3,69 @@
 import psycopg
 from psycopg import sql
 
-from txmemory.backends.postgres.dialect import creation
-from txmemory.backends.postgres.faults import fault_of
+from txmemory.backends.postgres.dialect import creation, function
+from txmemory.backends.postgres.faults import cannot_open
 from txmemory.backends.postgres.place import Place
 from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
-from txmemory.port import CannotOpen, SchemaMismatch
+from txmemory.port import SchemaMismatch
 
 _LOCK = 7_305_124_881_934_072
 """Of the advisory lock under which one migrates at a time; no write path takes one."""
 
+PRIVILEGES = {
+    "scope": "SELECT, INSERT, UPDATE",
+    "ledger": "SELECT, INSERT, DELETE",
+    "event": "SELECT, INSERT",
+    "item": "SELECT, INSERT, UPDATE, DELETE",
+    "revision": "SELECT, INSERT",
+    "namespace": "SELECT, INSERT, UPDATE, DELETE",
+    "schema": "SELECT",
+}
+"""What opening, reading and writing need of each table; the log and the history are never changed."""
+
 
 def version_of(connection: psycopg.Connection[tuple[str | None]], schema: str) -> str | None:
     """The version that the schema is stamped with; None where there is none."""
-    found = connection.execute("SELECT to_regclass(%s)", [f'"{schema}"."schema"']).fetchone()
+    table = sql.Identifier(schema, "schema")
+    found = connection.execute("SELECT to_regclass(%s)", [table.as_string(connection)]).fetchone()
     if found == (None,):
         return None
-    query = sql.SQL("SELECT version_num FROM {}.schema").format(sql.Identifier(schema))
-    rows = connection.execute(query).fetchall()
+    rows = connection.execute(sql.SQL("SELECT version_num FROM {}").format(table)).fetchall()
     return rows[0][0] if len(rows) == 1 else ""
 
 
-def migrate(place: Place) -> None:
-    """Makes the schema or brings it up to date, in one transaction, under a lock."""
+def migrate(place: Place, runtime_role: str | None) -> None:
+    """Makes the schema or brings it up to date, in one transaction, under a lock, and lets a role use it."""
     try:
         with psycopg.connect(place.conninfo, connect_timeout=place.patience) as connection:
+            # Each statement has to see what was committed while the lock was waited for.
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{place.patience}s"])
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
             version = version_of(connection, place.schema)
             if version is None:
                 for statement in creation(place.schema):
                     connection.execute(statement)
-                stamp = sql.SQL("INSERT INTO {}.schema VALUES (%s)").format(sql.Identifier(place.schema))
-                connection.execute(stamp, [VERSION])
+                stamped = {"table": sql.Identifier(place.schema, "schema"), "version": sql.Literal(VERSION)}
+                connection.execute(sql.SQL("INSERT INTO {table} VALUES ({version})").format(**stamped))
             elif version not in KNOWN_VERSIONS:
                 raise SchemaMismatch("the schema was made by a newer release")
+            connection.execute(function(place.schema))
+            if runtime_role is not None:
+                _grant(connection, place.schema, runtime_role)
     except psycopg.Error as error:
-        raise CannotOpen(getattr(fault_of(error, sent=False), "code", "") or "CONNECTION") from None
+        raise cannot_open(error) from None
+
+
+def _grant(connection: psycopg.Connection[tuple[str | None]], schema: str, role: str) -> None:
+    """Lets the role open stores on the schema, and nothing beyond."""
+    given = {"schema": sql.Identifier(schema), "role": sql.Identifier(role)}
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {schema} TO {role}").format(**given))
+    connection.execute(sql.SQL("GRANT EXECUTE ON FUNCTION {schema}.commit_v1 TO {role}").format(**given))
+    for table, privileges in PRIVILEGES.items():
+        grant = sql.SQL("GRANT {privileges} ON {table} TO {role}")
+        named = {"privileges": sql.SQL(privileges), "table": sql.Identifier(schema, table)}
+        connection.execute(grant.format(**named, **given))
 
 
 def check(place: Place) -> None:
@@ -46,6 +74,10 @@ def check(place: Place) -> None:
         with psycopg.connect(place.conninfo, autocommit=True, connect_timeout=place.patience) as connection:
             version = version_of(connection, place.schema)
     except psycopg.Error as error:
-        raise CannotOpen(getattr(fault_of(error, sent=False), "code", "") or "CONNECTION") from None
+        raise cannot_open(error) from None
+    if version is None:
+        raise SchemaMismatch("the schema is missing: run txmemory.migrate")
+    if version not in KNOWN_VERSIONS:
+        raise SchemaMismatch("the schema was made by a newer release")
     if version != VERSION:
-        raise SchemaMismatch("the schema is missing or of another version: run txmemory.migrate")
+        raise SchemaMismatch("the schema was made by an older release: run txmemory.migrate")

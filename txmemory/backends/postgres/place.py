@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from txmemory.model.canonical import checked_text
 
@@ -42,6 +45,16 @@ def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
     if prepare not in ("on", "off"):
         raise ValueError("prepare must be on or off")
     schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
-    rest = urlencode({name: value for name, value in options.items() if name not in OPTIONS})
+    if "$$" in schema:
+        raise ValueError("schema must not hold $$, which ends the text of a function")
+    # The driver takes a plus for a plus, so that a space has to be spelled otherwise.
+    others = {name: value for name, value in options.items() if name not in OPTIONS}
+    rest = urlencode(others, quote_via=quote)
     conninfo = f"postgresql://{path}" + (f"?{rest}" if rest else "")
+    try:
+        conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError:
+        raise ValueError(
+            "url is none that the driver takes, or names an option that it does not know"
+        ) from None
     return Place(conninfo, max(1, ceil(patience)), schema, prepare == "on", pool_size_of(options))

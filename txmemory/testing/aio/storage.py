@@ -20,6 +20,7 @@ from txmemory.store.core import Handle
 from txmemory.testing.aio.callers import AsyncCaller, AsyncPostgresCaller, AsyncSqliteCaller
 from txmemory.testing.cases import Need
 from txmemory.testing.clock import FakeClock
+from txmemory.testing.roles import with_options
 from txmemory.testing.shared import (
     LOSE_NEWEST_EVENT,
     SqliteInMemory,
@@ -29,6 +30,7 @@ from txmemory.testing.shared import (
     lose_newest_event_of_schema,
     memory_backend_async,
     new_schema,
+    runtime_url,
     sqlite_backend_async,
 )
 
@@ -221,14 +223,17 @@ class AsyncSqliteFile(AsyncPlace):
 
 
 class AsyncPostgresSchema(AsyncPlace):
-    """A schema of its own in a database that several stores open."""
+    """A schema of its own in a database that several stores open, as a role that may use it but owns nothing.
+
+    `url` is a superuser's, of a database that `PostgresServer.create_database` has made; `options` are the store's.
+    """
 
     name = "postgres"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, **options: str) -> None:
         super().__init__()
         self.schema = new_schema(url)
-        self.url = f"{url}?schema={self.schema}"
+        self.url = with_options(runtime_url(url, self.schema), **options)
         self._server = url
 
     async def open(
