@@ -92,8 +92,8 @@ def make_storage(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[],
     """What makes fresh storages of one kind, as many as are asked for."""
     way, _, name = request.param.partition(" ")
     if name in ON_SERVER:
-        make = (ON_SERVER_ASYNC if way == "aio" else ON_SERVER)[name]
-        return partial(make, request.getfixturevalue("server"))
+        of_server = (ON_SERVER_ASYNC if way == "aio" else ON_SERVER)[name]
+        return partial(of_server, request.getfixturevalue("server"))
     made = 0
 
     def make() -> Any:

@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
 
-from txmemory import AsyncStore, Memory, must
+from txmemory import AsyncStore, AsyncWriter, Memory, must
 from txmemory.testing.aio.asking import OPERATIONS, written
 from txmemory.testing.aio.storage import AsyncStorage
 
@@ -14,15 +14,18 @@ ROUNDS = 6
 
 
 async def test_after_a_cancelled_write_the_key_answers_the_truth(storage: AsyncStorage) -> None:
-    """C13: cancelled after any number of steps of the loop, also while the commit is under way."""
+    """C13: cancelled after any number of steps of the loop, also while the commit is under way.
+
+    A newer token asks: what was cancelled on its way to a server may still get there, and is fenced then.
+    """
     store, other = await storage.open(), await storage.open()
     for turn in range(AWAITS * ROUNDS):
         key, id = f"step-{turn}", f"m-{turn}"
-        writer = store.writer("run", 1)
-        await _cancelled(written(writer, key, id), after=turn % AWAITS)
-        told = must(await other.writer("run", 1).applied(key))
+        await _cancelled(_tried(store.writer("run", 2 * turn), key, id), after=turn % AWAITS)
+        successor = other.writer("run", 2 * turn + 1)
+        told = must(await successor.applied(key))
         assert must(await other.exists(id)) is (told is not None)
-        again = await written(writer, key, id)
+        again = await written(successor, key, id)
         assert again.replayed is (told is not None)
         assert told in (None, again.outcome)
         assert [entry.revision for entry in must(await store.history(id))] == [1]
@@ -63,6 +66,10 @@ async def test_cancelling_many_at_once_cancels_nobody_else(storage: AsyncStorage
         for n in range(10):
             told = must(await store.writer(f"run-{n}", 1).applied(f"{after}"))
             assert must(await store.exists(f"m-{after}-{n}")) is (told is not None)
+
+
+async def _tried(writer: AsyncWriter, key: str, id: str) -> object:
+    return await writer.write(key, [Memory("tea", id=id)])
 
 
 async def _write(store: AsyncStore, turn: int, n: int) -> object:
