@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from psycopg.pq import TransactionStatus
 
 import txmemory
 from tests.postgres.aio.operations import OPERATIONS, AsyncOperation, prepare, told
@@ -59,6 +60,7 @@ async def check(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert all(each.pgconn.transaction_status == TransactionStatus.IDLE for each in backend(store)._idle)
     world.proxy.release()
     # Whatever was on its way is over when a call on another connection has had the scope.
     truth = await direct.tenant(tenant).writer("run", 7).applied("key")

@@ -1,1 +1,1 @@
-"""PostgreSQL: every commit is one call of one function, on an autocommit connection from a pool."""
+"""PostgreSQL: every commit is one call of one function, on an autocommit connection that is kept between calls."""

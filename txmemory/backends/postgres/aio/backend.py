@@ -92,7 +92,7 @@ class AsyncPostgres:
         return self._home == home
 
     async def close(self) -> None:
-        """Closes the pool. In a forked child it only refuses later calls: nothing here is its own."""
+        """Closes every connection. In a forked child it only refuses later calls: nothing here is its own."""
         inherited, closed = self._guard.inherited, self._guard.closed
         self._guard.close()
         if not inherited and not closed:

@@ -93,7 +93,7 @@ class Postgres:
         return self._home == home
 
     def close(self) -> None:
-        """Closes the pool. In a forked child it only refuses later calls: nothing here is its own."""
+        """Closes every connection. In a forked child it only refuses later calls: nothing here is its own."""
         inherited, closed = self._guard.inherited, self._guard.closed
         self._guard.close()
         if not inherited and not closed:
