@@ -32,7 +32,8 @@ ITEM = (
 )
 REVISION = (
     "INSERT INTO txmemory_bench.revision (tenant, namespace, id, revision, kind, text, attributes, created_at,"
-    " salt, at, ordinal, reason) VALUES ('default', '[\"by hand\"]', %s, 1, 'fact', %s, '{}', %s, '', %s, 0, 'stored')"
+    " salt, at, ordinal, reason)"
+    " VALUES ('default', '[\"by hand\"]', %s, 1, 'fact', %s, '{}', %s, '', %s, 0, 'stored')"
 )
 EVENT = (
     "INSERT INTO txmemory_bench.event (tenant, version, kind, scope, seq, token, key, fingerprint, status,"

@@ -43,7 +43,7 @@ class AsyncPostgres:
             remaining = ends - time.monotonic()
             given = arguments(commit, remaining, self._clock())
             try:
-                cursor = connection.cursor(binary=True)
+                cursor = connection.call
                 await cursor.execute(self._call, given, prepare=self._place.prepare or None)
                 refuse_doubt(connection, cursor.statusmessage)
                 row = await cursor.fetchone()

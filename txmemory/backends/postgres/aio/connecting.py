@@ -29,6 +29,8 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
 
     ends: float | None = None
     warning: str | None = None
+    call: psycopg.AsyncCursor[Any]
+    """Of every commit: kept, because what a cursor has found out about a statement's values is its own."""
 
     async def wait(
         self,
@@ -103,6 +105,7 @@ class AsyncConnections:
     # end async only
     async def _configured(self, connection: AsyncBoundedConnection) -> None:
         connection.add_notice_handler(connection.noticed)
+        connection.call = connection.cursor(binary=True)
         # async only
         self._made.add(connection)
         # end async only

@@ -44,7 +44,7 @@ class Postgres:
             remaining = ends - time.monotonic()
             given = arguments(commit, remaining, self._clock())
             try:
-                cursor = connection.cursor(binary=True)
+                cursor = connection.call
                 cursor.execute(self._call, given, prepare=self._place.prepare or None)
                 refuse_doubt(connection, cursor.statusmessage)
                 row = cursor.fetchone()

@@ -22,6 +22,8 @@ class BoundedConnection(psycopg.Connection[Any]):
 
     ends: float | None = None
     warning: str | None = None
+    call: psycopg.Cursor[Any]
+    """Of every commit: kept, because what a cursor has found out about a statement's values is its own."""
 
     def wait(
         self,
@@ -79,6 +81,7 @@ class Connections:
 
     def _configured(self, connection: BoundedConnection) -> None:
         connection.add_notice_handler(connection.noticed)
+        connection.call = connection.cursor(binary=True)
 
     @contextmanager
     def taken(self, deadline: float) -> Iterator[BoundedConnection]:
