@@ -15,7 +15,9 @@ from txmemory.testing.server import PostgresServer
 
 PARSE = Message("frontend", "Parse")
 PREPARED = "SELECT name FROM pg_prepared_statements"
-CALLS = 7
+TOKENS = (1, 2, 40_000, 3_000_000_000, 2**62, 2**62 + 1, 2**63 - 1)
+"""Numbers of every size that the driver tells apart."""
+CALLS = len(TOKENS)
 """More than the driver waits for before it prepares a statement by itself."""
 
 
@@ -47,7 +49,9 @@ def run(url: str) -> list[str]:
     """Calls of each kind, then the names of what is prepared on the very connection that made them."""
     with txmemory.open(url) as store:
         for number in range(CALLS):
-            must(store.writer("run", token=1).write(f"{number}", [Memory("green tea", id="tea")]))
+            must(
+                store.writer("run", token=TOKENS[number]).write(f"{number}", [Memory("green tea", id="tea")])
+            )
             must(store.recall())
             must(store.get("tea"))
         backend: Any = store._handle.backend
@@ -58,7 +62,8 @@ def run(url: str) -> list[str]:
 async def run_async(url: str) -> list[str]:
     async with txmemory.open_async(url) as store:
         for number in range(CALLS):
-            must(await store.writer("run", token=1).write(f"{number}", [Memory("green tea", id="tea")]))
+            writer = store.writer("run", token=TOKENS[number])
+            must(await writer.write(f"{number}", [Memory("green tea", id="tea")]))
             must(await store.recall())
             must(await store.get("tea"))
         backend: Any = store._handle.backend

@@ -28,7 +28,7 @@ DECLARE
     v_status text[] := array_fill(NULL::text, ARRAY[v_entries]);
     -- the heads, by place, and how the commit leaves them
     h_open boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);  -- named by an entry that is not yet answered
-    h_put int[];        -- the one change that an entry which is not yet answered puts there; 0: one of several
+    h_put int[];        -- the change that an entry which is not yet answered puts there
     h_ordinal int[];    -- its place in the commit, when all others are made, too
     h_new boolean[];    -- made here
     h_namespace text[] := p_namespaces; h_id text[] := p_ids;
@@ -176,7 +176,7 @@ BEGIN
         IF v_status[p_change_entries[v_change]] IS NULL THEN
             v_place := p_change_places[v_change];
             IF p_change_reasons[v_change] = 'stored' THEN
-                h_put[v_place] := CASE WHEN h_put[v_place] IS NULL THEN v_change ELSE 0 END;
+                h_put[v_place] := v_change;
                 h_ordinal[v_place] := v_ordinal;
                 v_ordinal := v_ordinal + 1;
             END IF;
@@ -190,21 +190,21 @@ BEGIN
     v_ordinal := 0;
     FOR v_place IN 1 .. v_named LOOP
         v_change := h_put[v_place];
-        IF v_change > 0 AND v_assumed IS NOT NULL THEN
+        CONTINUE WHEN v_change IS NULL;
+        IF v_assumed IS NOT NULL THEN
             INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
                                        expires_at, importance, added_at, added_ordinal)
             VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 1, 1, p_kinds[v_change], p_attributes[v_change],
                     coalesce(p_createds[v_change], v_now), v_assumed, p_expireses[v_change], p_importances[v_change],
                     v_assumed, h_ordinal[v_place])
             ON CONFLICT (tenant, namespace, id) DO NOTHING;
-            h_new[v_place] := FOUND;
-        ELSIF v_change IS NOT NULL THEN
+        ELSE
             INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
                                        added_at, added_ordinal)
             VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 0, 0, '', '{}', 0, 0, 0, 0)
             ON CONFLICT (tenant, namespace, id) DO NOTHING;
-            h_new[v_place] := FOUND;
         END IF;
+        h_new[v_place] := FOUND;
     END LOOP;
     FOR v_place IN 1 .. v_named LOOP
         h_live[v_place] := false;

@@ -1,12 +1,12 @@
 """A commit as the arguments of `commit_v1`, and its row as a reply."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from txmemory.backends.sql.rows import recorded_from
 from txmemory.model import limits
 from txmemory.model.address import Address, Fence, namespace_text
-from txmemory.model.canonical import new_salt
+from txmemory.model.canonical import GeneratedId, new_salt
 from txmemory.model.commit import (
     Commit,
     Done,
@@ -36,6 +36,8 @@ TYPES = (
     *("text[]", "int4[]", "int4", "int4"),
 )
 """Of the function's parameters, in order."""
+_MOST_VICTIMS = str(limits.COMMIT_VICTIMS)
+_EVENT_EFFECTS = str(EVENT_EFFECTS)
 
 
 def arguments(
@@ -49,24 +51,26 @@ def arguments(
     places = _places(commit.entries)
     fence: tuple[object, ...] = (None,) * 4
     if presenter is not None:
-        fence = (presenter.scope, *presenter.fence, presenter.holder)
+        generation, token = presenter.fence
+        # As text, of whatever size a number is: another type would be another statement to prepare.
+        fence = (presenter.scope, str(generation), str(token), presenter.holder)
     return (
         commit.tenant,
         _milliseconds(lock_timeout),
         None if transaction_timeout is None else _milliseconds(transaction_timeout),
-        clock,
+        None if clock is None else str(clock),
         *fence,
-        array(entry.key for entry in commit.entries),
-        array(_ledger(entry) for entry in commit.entries),
-        array(entry.fingerprint for entry in commit.entries),
-        array(namespace_text(address.namespace) for address in places),
-        array(address.id for address in places),
+        array([entry.key for entry in commit.entries]),
+        array([_ledger(entry) for entry in commit.entries]),
+        array([entry.fingerprint for entry in commit.entries]),
+        array([namespace_text(address.namespace) for address in places]),
+        array([address.id for address in places]),
         *_guards(places, commit.entries),
         *_changes(places, commit.entries),
         *_sweep(commit.entries),
         *_bounds(commit),
-        limits.COMMIT_VICTIMS,
-        EVENT_EFFECTS,
+        _MOST_VICTIMS,
+        _EVENT_EFFECTS,
     )
 
 
@@ -79,12 +83,10 @@ def _ledger(entry: Entry) -> str:
 
 
 def _places(entries: Sequence[Entry]) -> dict[Address, int]:
-    named: dict[Address, None] = {}
+    named: set[Address] = set()
     for entry in entries:
-        named.update((guard.address, None) for guard in (*entry.guards, *entry.sources))
-        named.update(
-            (change.address, None) for change in entry.changes if not isinstance(change, RemoveWhere)
-        )
+        named.update([guard.address for guard in (*entry.guards, *entry.sources)])
+        named.update([change.address for change in entry.changes if not isinstance(change, RemoveWhere)])
     ordered = sorted(named, key=lambda address: address.order)
     return {address: place for place, address in enumerate(ordered, start=1)}
 
@@ -133,33 +135,36 @@ def _sweep(entries: Sequence[Entry]) -> tuple[object, ...]:
 
 
 def _bounds(commit: Commit) -> tuple[object, ...]:
-    ordered = sorted((namespace_text(bound.namespace), bound.most) for bound in commit.bounds)
-    return _columns(ordered, 2)
+    return _columns(sorted((namespace_text(bound.namespace), bound.most) for bound in commit.bounds), 2)
 
 
 def _columns(rows: Sequence[Sequence[object]], width: int) -> tuple[str, ...]:
     """Rows turned into one array a column."""
-    return tuple(array(column) for column in zip(*rows, strict=True)) if rows else ("{}",) * width
+    return tuple([array(column) for column in zip(*rows, strict=True)]) if rows else ("{}",) * width
 
 
 def array(elements: Iterable[object]) -> str:
     """An array as PostgreSQL spells one: the driver's own way costs ten times as much."""
-    return "{" + ",".join([_element(each) for each in elements]) + "}"
+    return "{" + ",".join(["NULL" if each is None else _SPELLED[type(each)](each) for each in elements]) + "}"
 
 
-def _element(element: object) -> str:
-    match element:
-        case None:
-            return "NULL"
-        case str():
-            escaped = element.replace("\\", "\\\\").replace('"', '\\"')
-            return f'"{escaped}"'
-        case bytes():
-            return f'"\\\\x{element.hex()}"'
-        case bool():
-            return "t" if element else "f"
-        case _:
-            return repr(element)
+def _text(element: str) -> str:
+    escaped = element.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _bytes(element: bytes) -> str:
+    return f'"\\\\x{element.hex()}"'
+
+
+_SPELLED: dict[type, Callable[[Any], str]] = {
+    str: _text,
+    GeneratedId: _text,
+    bytes: _bytes,
+    bool: lambda element: "t" if element else "f",
+    int: repr,
+    float: repr,
+}
 
 
 def reply_from(row: Sequence[Any], commit: Commit) -> Reply:

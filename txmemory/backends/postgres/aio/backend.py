@@ -50,7 +50,7 @@ class AsyncPostgres:
             bounded = connection.info.server_version >= TRANSACTION_TIMEOUT
             given = arguments(commit, remaining, self._clock(), remaining + GRACE if bounded else None)
             try:
-                cursor = connection.cursor(binary=True)
+                cursor = connection.call
                 await cursor.execute(self._call, given, prepare=self._place.prepare or None)
                 refuse_doubt(connection, cursor.statusmessage)
                 row = await cursor.fetchone()

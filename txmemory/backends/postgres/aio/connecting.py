@@ -32,6 +32,8 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
     kept: bool = False
     """Whether it was used before."""
     warning: str | None = None
+    call: psycopg.AsyncCursor[Any]
+    """Of every commit: kept, because what a cursor has found out about a statement's values is its own."""
 
     async def wait(
         self,
@@ -156,6 +158,7 @@ class AsyncConnections:
         except TimeoutError:
             raise Down("CONNECTION", passing=True) from None
         connection.add_notice_handler(connection.noticed)
+        connection.call = connection.cursor(binary=True)
         return connection
 
     async def _connect(self) -> AsyncBoundedConnection:

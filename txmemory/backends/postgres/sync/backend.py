@@ -51,7 +51,7 @@ class Postgres:
             bounded = connection.info.server_version >= TRANSACTION_TIMEOUT
             given = arguments(commit, remaining, self._clock(), remaining + GRACE if bounded else None)
             try:
-                cursor = connection.cursor(binary=True)
+                cursor = connection.call
                 cursor.execute(self._call, given, prepare=self._place.prepare or None)
                 refuse_doubt(connection, cursor.statusmessage)
                 row = cursor.fetchone()

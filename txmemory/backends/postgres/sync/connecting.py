@@ -29,6 +29,8 @@ class BoundedConnection(psycopg.Connection[Any]):
     kept: bool = False
     """Whether it was used before."""
     warning: str | None = None
+    call: psycopg.Cursor[Any]
+    """Of every commit: kept, because what a cursor has found out about a statement's values is its own."""
 
     def wait(
         self,
@@ -137,6 +139,7 @@ class Connections:
         except TimeoutError:
             raise Down("CONNECTION", passing=True) from None
         connection.add_notice_handler(connection.noticed)
+        connection.call = connection.cursor(binary=True)
         return connection
 
     def _connect(self) -> BoundedConnection:
