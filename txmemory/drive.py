@@ -13,6 +13,8 @@ from txmemory.port import AsyncBackend, Backend, Busy, Down, Fault, Lost
 from txmemory.rules.planning import resendable
 
 Answer = TypeVar("Answer")
+LEAST = 0.05
+"""Seconds that another attempt needs: one that the deadline cuts off would leave its outcome unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class _Attempts:
     def __init__(self, request: Request, patience: Patience) -> None:
         self.request = request
         self._ends = time.monotonic() + patience.deadline
+        self._least = min(LEAST, patience.deadline / 4)
         self.most = patience.attempts
         self._lost = False
         self._answered = 0
@@ -36,8 +39,8 @@ class _Attempts:
 
     @property
     def spent(self) -> bool:
-        """Whether there is neither time nor an attempt left."""
-        return self.most == 1 or self._answered >= self.most or self.remaining <= 0
+        """Whether no attempt is left, or too little time for one."""
+        return self.most == 1 or self._answered >= self.most or self.remaining <= self._least
 
     @property
     def remaining(self) -> float:
@@ -63,7 +66,7 @@ class _Attempts:
 
     def policy(self) -> dict[str, Any]:
         """The one retry policy: full jitter, capped attempts and the deadline."""
-        late = tenacity.stop_before_delay(self.remaining)
+        late = tenacity.stop_before_delay(max(0.0, self.remaining - self._least))
         return {
             "retry": tenacity.retry_if_exception(self.worth_repeating),
             "wait": tenacity.wait_random_exponential(multiplier=0.005, max=0.5),

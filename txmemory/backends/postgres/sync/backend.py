@@ -22,6 +22,8 @@ from txmemory.port import Lost
 Row = TypeVar("Row")
 TRANSACTION_TIMEOUT = 170_000
 """The first version of the server that bounds a transaction."""
+ANSWER = 0.1
+"""Seconds before the deadline at which the server stops to wait for a lock, so that it can still say so."""
 GRACE = 1.0
 """Seconds after the deadline until the server ends a transaction whose client it cannot hear."""
 
@@ -49,7 +51,8 @@ class Postgres:
         with self._connections.taken(deadline) as connection:
             remaining = ends - time.monotonic()
             bounded = connection.info.server_version >= TRANSACTION_TIMEOUT
-            given = arguments(commit, remaining, self._clock(), remaining + GRACE if bounded else None)
+            waiting = remaining - min(ANSWER, remaining / 4)
+            given = arguments(commit, waiting, self._clock(), remaining + GRACE if bounded else None)
             try:
                 cursor = connection.call
                 cursor.execute(self._call, given, prepare=self._place.prepare or None)
