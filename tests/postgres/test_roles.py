@@ -122,7 +122,11 @@ def refused(database: Database, name: str) -> bool:
             tenant = f"{name}: {operation}"
             prepare(preparing.tenant(tenant))
             mine = store.tenant(tenant)
-            answers = [operation.run(mine, TOKEN), *read(mine)]
+            answers = [
+                operation.run(mine, TOKEN),
+                either(mine.writer("a new run", 1).applied("key")),
+                *read(mine),
+            ]
             if any(isinstance(answer, Unavailable) and answer.code == "42501" for answer in answers):
                 return True
     return False
