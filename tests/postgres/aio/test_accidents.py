@@ -140,8 +140,8 @@ async def test_a_password_that_has_changed_and_a_right_that_was_taken_are_told_a
     """Guarantee 6: what will not pass of itself is not asked again."""
     role = f"role_{txmemory.open_async.__name__}"
     world.do(f"CREATE ROLE {role} LOGIN PASSWORD 'first'")
-    world.do(f"GRANT USAGE ON SCHEMA txmemory TO {role}")
-    world.do(f"GRANT ALL ON ALL TABLES IN SCHEMA txmemory TO {role}")
+    world.do(f"GRANT CONNECT ON DATABASE {world.database} TO {role}")
+    txmemory.migrate(world.direct, runtime_role=role)
     url = world.server.url(world.database, user=role, password="first")  # noqa: S106 - of this test alone
     async with txmemory.open_async(url, deadline=SECONDS) as store:
         must(await store.writer(role, 1).write("key", []))
