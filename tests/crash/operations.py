@@ -33,12 +33,17 @@ def opened(path: Path) -> Store:
 
 
 def prepare(path: Path) -> None:
-    """Three memories, oldest first, under one applied key."""
+    """What `fill` leaves, in a file."""
     clock = FakeClock(START - timedelta(hours=1))
     with txmemory.open(f"sqlite:///{path}", clock=clock) as store:
-        for id in ("first", "second", "third"):
-            must(store.writer(SCOPE, 1).write(f"before {id}", [Memory(f"the {id}", id=id)]))
-            clock.advance(timedelta(minutes=1))
+        fill(store, clock)
+
+
+def fill(store: Store, clock: FakeClock) -> None:
+    """Three memories, oldest first, each under a key."""
+    for id in ("first", "second", "third"):
+        must(store.writer(SCOPE, 1).write(f"before {id}", [Memory(f"the {id}", id=id)]))
+        clock.advance(timedelta(minutes=1))
 
 
 def copy(path: Path, to: Path) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from txmemory.model.canonical import checked_text
 
@@ -42,6 +42,7 @@ def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
     if prepare not in ("on", "off"):
         raise ValueError("prepare must be on or off")
     schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
-    rest = urlencode({name: value for name, value in options.items() if name not in OPTIONS})
+    given = {name: value for name, value in options.items() if name not in OPTIONS}
+    rest = urlencode(given, quote_via=quote)  # to the driver a plus is no space
     conninfo = f"postgresql://{path}" + (f"?{rest}" if rest else "")
     return Place(conninfo, max(1, ceil(patience)), schema, prepare == "on", pool_size_of(options))
