@@ -1,10 +1,12 @@
 """The servers of the crash tests."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
 import txmemory
+from txmemory.testing.proxy import Proxy
 from txmemory.testing.server import PostgresServer
 
 
@@ -23,3 +25,11 @@ def database(server: PostgresServer) -> str:
     url = server.url(database=server.create_database())
     txmemory.migrate(url)
     return url
+
+
+@pytest.fixture
+def proxy(server: PostgresServer) -> Iterator[Proxy]:
+    """A proxy in front of the server, whose faults are of one test."""
+    place = urlsplit(server.superuser_url)
+    with Proxy.started(place.hostname or "", place.port or 5432) as started:
+        yield started

@@ -4,17 +4,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 import psycopg
 
 import txmemory
-from tests.crash.operations import fill
+from tests.crash.operations import TOKEN, Operation, fill
 from tests.crash.snapshot import Rows, Snapshot, checked
 from txmemory import Store
 from txmemory.backends.opening import Options, open_backend
 from txmemory.testing.clock import START, FakeClock
+from txmemory.testing.crashing import Point, Trace, visiting
+from txmemory.testing.faults import Where
+from txmemory.testing.proxy import Proxy
 
 WAYS = {
     "postgres": ("", "read committed"),
@@ -24,6 +27,17 @@ WAYS = {
     },
 }
 """By name, how a URL begins and at which level the transactions run."""
+
+
+PORTABLE = "portable read committed"
+SENT: tuple[tuple[str, Where], ...] = (
+    ("Bind", "before"),
+    ("Bind", "inside"),
+    ("Execute", "before"),
+    ("Sync", "before"),
+    ("Sync", "reply"),
+)
+"""Where the one call of `postgresql://` can be reached: at its messages; the transaction commits at the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +82,15 @@ def url_of(way: str, database: str) -> str:
     return f"{begins}{database}?options={options}&pool_size=1"
 
 
+def through(proxy: Proxy, tenant: Tenant) -> str:
+    """The URL of its store through the proxy."""
+    return tenant.url.replace(f":{urlsplit(tenant.database).port}/", f":{proxy.port}/")
+
+
 def fresh(way: str, database: str) -> Tenant:
     """A new tenant with nothing in it."""
-    return Tenant(url_of(way, database), database, f"t{uuid4().hex}")
+    name = f"t{uuid4().hex}"
+    return Tenant(f"{url_of(way, database)}&application_name={name}", database, name)
 
 
 def prepared(way: str, database: str) -> Tenant:
@@ -79,3 +99,21 @@ def prepared(way: str, database: str) -> Tenant:
     with tenant.open(clock) as store:
         fill(store, clock)
     return tenant
+
+
+def undisturbed(way: str, database: str, operation: Operation) -> tuple[Snapshot, Snapshot]:
+    """What is there before the operation and what it leaves behind when nothing happens to it."""
+    tenant = prepared(way, database)
+    before = tenant.snapshot()
+    with tenant.open() as store:
+        operation.run(store, TOKEN)
+    return before, tenant.snapshot()
+
+
+def points_of(operation: Operation, database: str) -> tuple[list[Point], Snapshot, Snapshot]:
+    """Every named step that the operation passes, what is there before it and what it leaves behind."""
+    tenant, trace = prepared(PORTABLE, database), Trace()
+    before = tenant.snapshot()
+    with tenant.open() as store, visiting(trace):
+        operation.run(store, TOKEN)
+    return trace.points, before, tenant.snapshot()

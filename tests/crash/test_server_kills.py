@@ -6,49 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from tests.crash.blocking import Blocker
 from tests.crash.operations import OPERATIONS, SCOPE, TOKEN, Operation
-from tests.crash.servers import Tenant, prepared
+from tests.crash.servers import PORTABLE, SENT, Tenant, points_of, prepared, through, undisturbed
 from tests.crash.snapshot import Snapshot
 from txmemory import Fenced, Memory, either, must
-from txmemory.testing.crashing import STEPS, Point, Trace, at, killed, visiting
-from txmemory.testing.faults import Stall, Where
+from txmemory.testing.crashing import STEPS, Point, at, killed, visiting
+from txmemory.testing.faults import Stall
 from txmemory.testing.processes import Child, fork
 from txmemory.testing.proxy import Proxy
-from txmemory.testing.server import PostgresServer
 from txmemory.testing.wire import Message
 
-PORTABLE = "portable read committed"
 KEYED = [operation for operation in OPERATIONS if not operation.plain]
-SENT: tuple[tuple[str, Where], ...] = (
-    ("Bind", "before"),
-    ("Bind", "inside"),
-    ("Execute", "before"),
-    ("Sync", "before"),
-    ("Sync", "reply"),
-)
-"""Where a client is killed: at the messages of its one call, whose transaction commits at the last."""
-
-
-@pytest.fixture(scope="module")
-def proxy(server: PostgresServer) -> Iterator[Proxy]:
-    """A proxy in front of the server."""
-    place = urlsplit(server.superuser_url)
-    with Proxy.started(place.hostname or "", place.port or 5432) as started:
-        yield started
-
-
-def never_killed(way: str, database: str, operation: Operation) -> tuple[Snapshot, Snapshot]:
-    """What is there before the operation and what it leaves behind when nobody kills it."""
-    tenant = prepared(way, database)
-    before = tenant.snapshot()
-    with tenant.open() as store:
-        operation.run(store, TOKEN)
-    return before, tenant.snapshot()
 
 
 def replayed_alike(tenant: Tenant, operation: Operation, token: int, never: Snapshot, when: object) -> None:
@@ -91,12 +63,11 @@ def test_a_client_killed_at_any_message_of_its_one_call_and_replayed_has_written
     operation: Operation, database: str, proxy: Proxy
 ) -> None:
     """R1, B6: before the call is sent, half sent, sent but for its end, and answered but not told."""
-    before, never = never_killed("postgres", database, operation)
+    before, never = undisturbed("postgres", database, operation)
     for kind, where in SENT:
         for token in (TOKEN, TOKEN + 1):
             tenant = prepared("postgres", database)
-            through = tenant.url.replace(f":{urlsplit(database).port}/", f":{proxy.port}/")
-            with ready(tenant, operation, through) as child:
+            with ready(tenant, operation, through(proxy, tenant)) as child:
                 planned = proxy.plan(Stall(Message("frontend", kind), where))
                 child.say("go on")
                 planned.wait()
@@ -112,7 +83,7 @@ def test_a_client_killed_at_any_message_of_its_one_call_and_replayed_has_written
 def test_a_client_killed_after_the_answer_and_before_it_could_tell_has_written_exactly_once(
     operation: Operation, way: str, database: str
 ) -> None:
-    _, never = never_killed(way, database, operation)
+    _, never = undisturbed(way, database, operation)
     tenant = prepared(way, database)
     with ready(tenant, operation) as child:
         child.say("go on")
@@ -126,7 +97,7 @@ def test_a_call_whose_client_was_killed_while_it_waited_lands_before_its_success
     operation: Operation, database: str
 ) -> None:
     """F10, R1: nobody reads the answer, and the server carries the call out; a look that comes after it sees it."""
-    _, never = never_killed("postgres", database, operation)
+    _, never = undisturbed("postgres", database, operation)
     tenant = prepared("postgres", database)
     with Blocker(database) as blocker:
         blocker.hold("the scope", tenant.name)
@@ -137,15 +108,6 @@ def test_a_call_whose_client_was_killed_while_it_waited_lands_before_its_success
             assert child.wait() == -signal.SIGKILL
         blocker.let_go()
     replayed_alike(tenant, operation, TOKEN, never, "waiting for the scope")
-
-
-def points_of(operation: Operation, database: str) -> tuple[list[Point], Snapshot, Snapshot]:
-    """Every named step that the operation passes, what is there before it and what it leaves behind."""
-    tenant, trace = prepared(PORTABLE, database), Trace()
-    before = tenant.snapshot()
-    with tenant.open() as store, visiting(trace):
-        operation.run(store, TOKEN)
-    return trace.points, before, tenant.snapshot()
 
 
 def dies_at(point: Point, operation: Operation, tenant: Tenant) -> int:
