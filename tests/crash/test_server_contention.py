@@ -91,7 +91,8 @@ def test_of_eight_replacers_of_the_same_memories_in_opposite_orders_one_wins_eac
                 together.wait()
                 order = -1 if place % 2 else 1
                 add = [Memory("the sum", id=f"{number} of {place} {each}") for each in range(2)]
-                add.append(Memory("whose it is", id=f"{number} taken"))
+                if number % 2:
+                    add.append(Memory("whose it is", id=f"{number} taken"))  # a new place that all want, too
                 outcome = must(writer.replace(f"{number}", add[::order], sources[::order])).outcome
                 ended.append(outcome.status)
                 together.wait()
@@ -100,7 +101,7 @@ def test_of_eight_replacers_of_the_same_memories_in_opposite_orders_one_wins_eac
     statuses = race(*(partial(replacer, place) for place in range(CLIENTS)))
     for told in zip(*statuses, strict=True):
         assert sorted(told) == ["stored", *["superseded"] * (CLIENTS - 1)]
-    assert len(tenant.snapshot().items) == 3 * ROUNDS
+    assert len(tenant.snapshot().items) == 2 * ROUNDS + ROUNDS // 2
     assert deadlocks.counted() == 0
 
 

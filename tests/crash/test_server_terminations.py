@@ -132,6 +132,8 @@ def test_a_call_whose_server_process_is_ended_between_two_statements_is_told_the
             assert any(ended), f"nothing was ended {point}"
             # With nothing left to say but COMMIT the call loses its answer; sooner nothing can have happened.
             last = nothing_behind(point, points)
+            if point == Point("commit", "before"):
+                assert isinstance(answer, OutcomeUnknown) != operation.resendable, f"ended {point}"
             if isinstance(answer, Refusal):
                 unknown = last and not operation.resendable and isinstance(answer, OutcomeUnknown)
                 assert unknown or (isinstance(answer, Unavailable) and not answer.outcome_unknown)
