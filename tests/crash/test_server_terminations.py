@@ -5,11 +5,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import psycopg
 import pytest
 
+import txmemory
 from tests.crash.blocking import HELD, Blocker
-from tests.crash.operations import OPERATIONS, TOKEN, Operation
+from tests.crash.operations import OPERATIONS, SCOPE, TOKEN, Operation
 from tests.crash.servers import PORTABLE, SENT, Tenant, points_of, prepared, through, undisturbed
 from tests.crash.sizes import LONG
-from txmemory import OutcomeUnknown, Refusal, Unavailable
+from txmemory import Contended, Memory, OutcomeUnknown, Refusal, Unavailable
+from txmemory.testing.clock import FakeClock
 from txmemory.testing.crashing import Point, at, visiting
 from txmemory.testing.faults import Stall
 from txmemory.testing.proxy import Proxy
@@ -105,6 +107,26 @@ def test_a_call_whose_server_process_is_ended_at_any_message_is_told_the_truth(
             else:
                 assert not isinstance(answer, Refusal), f"ended {where} {kind}"
                 assert tenant.snapshot() == never, f"ended {where} {kind}"
+
+
+def test_a_transaction_that_stood_still_beyond_its_deadline_is_contended_and_holds_nothing(
+    database: str,
+) -> None:
+    """C7: the server ends it, so nobody waits for a client that stands still, which is told to come back."""
+    tenant = prepared(PORTABLE, database)
+    asked = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+
+    def stand_still() -> None:
+        with psycopg.connect(database, autocommit=True) as connection:
+            while connection.execute(asked, [tenant.name]).fetchone() != (0,):
+                pass
+
+    before = tenant.snapshot()
+    with txmemory.open(tenant.url, deadline=0.2, clock=FakeClock()) as store:
+        writer = store.tenant(tenant.name).writer(SCOPE, TOKEN)
+        with visiting(at(Point("applied", "after"), stand_still)):
+            assert writer.write("key", [Memory("tea")]).failure() == Contended()
+        assert tenant.snapshot() == before
 
 
 def nothing_behind(point: Point, points: list[Point]) -> bool:
