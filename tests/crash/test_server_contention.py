@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import count
 from uuid import uuid4
 
 import psycopg
@@ -15,8 +16,9 @@ import pytest
 
 import txmemory
 from tests.crash.servers import WAYS, Tenant, fresh
-from tests.crash.sizes import size
+from tests.crash.sizes import LONG, size
 from txmemory import Bounds, Contended, Memory, Refusal, Store, either, must
+from txmemory.testing.clock import START
 from txmemory.testing.racing import race
 from txmemory.testing.server import PostgresServer
 
@@ -24,6 +26,7 @@ CLIENTS = 8
 ROUNDS = size(40, 500)
 CALLS = size(40, 400)
 """Of each client in a load."""
+EVICTIONS = size(600, 5_000)
 SECONDS = 60.0
 
 
@@ -196,3 +199,32 @@ def test_evictions_and_clears_beside_them_turn_no_order_round_either(way: str, d
     assert told["done"] > 0.95 * told.total()
     assert len(tenant.snapshot().ledger) > CALLS
     sys.stdout.write(f"{deadlocks.counted()} deadlocks\n")
+
+
+@pytest.mark.parametrize("way", ["postgres", "portable read committed"] if LONG else ["postgres"])
+def test_evictions_beside_writers_of_ever_older_memories_take_only_what_they_hold(
+    way: str, deadlocks: Deadlocks
+) -> None:
+    """B7: what was committed after the victims were locked, and is older than they, is somebody else's to change."""
+    tenant, over = fresh(way, deadlocks.url), threading.Event()
+
+    def evict(place: int) -> None:
+        try:
+            with tenant.open() as store:
+                writer = store.writer(f"run {place}", 1)
+                for number in range(EVICTIONS):
+                    add = [Memory("tea", id=f"{place} {number % 5}")]
+                    must(writer.write(f"{number}", add, bounds=Bounds(max_memories=3)))
+        finally:
+            over.set()
+
+    def store_older(place: int) -> None:
+        with tenant.open() as store:
+            for number in count():
+                if over.is_set():
+                    return
+                old = START - timedelta(seconds=10 * number + place)
+                must(store.store(Memory("tea", id=f"shared {(number + place) % 6}", timestamp=old)))
+
+    race(partial(evict, 0), partial(evict, 1), *(partial(store_older, place) for place in range(CLIENTS - 2)))
+    tenant.snapshot()
