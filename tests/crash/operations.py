@@ -17,11 +17,16 @@ Run = Callable[[Store, int], object]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A call that a worker makes with a token. A plain one has no key, so it is not made again after a crash."""
+    """A call that a worker makes with a token.
+
+    A plain one has no key, so it is not made again after a crash. One that is not resendable is never made again by
+    the store itself when its answer is lost.
+    """
 
     name: str
     run: Run
     plain: bool = False
+    resendable: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -33,12 +38,17 @@ def opened(path: Path) -> Store:
 
 
 def prepare(path: Path) -> None:
-    """Three memories, oldest first, under one applied key."""
+    """What `fill` leaves, in a file."""
     clock = FakeClock(START - timedelta(hours=1))
     with txmemory.open(f"sqlite:///{path}", clock=clock) as store:
-        for id in ("first", "second", "third"):
-            must(store.writer(SCOPE, 1).write(f"before {id}", [Memory(f"the {id}", id=id)]))
-            clock.advance(timedelta(minutes=1))
+        fill(store, clock)
+
+
+def fill(store: Store, clock: FakeClock) -> None:
+    """Three memories, oldest first, each under a key."""
+    for id in ("first", "second", "third"):
+        must(store.writer(SCOPE, 1).write(f"before {id}", [Memory(f"the {id}", id=id)]))
+        clock.advance(timedelta(minutes=1))
 
 
 def copy(path: Path, to: Path) -> Path:
@@ -63,6 +73,18 @@ def _bounded(store: Store, token: int) -> object:
     return either(store.writer(SCOPE, token).write("key", add, bounds=Bounds(max_memories=3)))
 
 
+def _look(store: Store, token: int) -> object:
+    return either(store.writer(SCOPE, token).applied("key"))
+
+
+def _forget(store: Store, token: int) -> object:
+    return either(store.writer(SCOPE, token).forget_applied("before second"))
+
+
+def _store(store: Store, _token: int) -> object:
+    return either(store.store(Memory("plain", id="second")))
+
+
 def _write(*memories: Memory) -> Run:
     return lambda store, token: either(store.writer(SCOPE, token).write("key", memories))
 
@@ -79,14 +101,10 @@ OPERATIONS = (
     Operation("replace", _replace("first", "third")),
     Operation("replace superseded", _replace("first", "gone")),
     Operation("write many, one replayed", _write_many),
-    Operation(
-        "look with a newer token", lambda store, token: either(store.writer(SCOPE, token).applied("key"))
-    ),
-    Operation(
-        "forget", lambda store, token: either(store.writer(SCOPE, token).forget_applied("before second"))
-    ),
-    Operation("seal", lambda store, token: either(store.writer(SCOPE, token).seal())),
-    Operation("store", lambda store, _: either(store.store(Memory("plain", id="second"))), plain=True),
-    Operation("delete", lambda store, _: either(store.delete("second")), plain=True),
-    Operation("clear", lambda store, _: either(store.clear()), plain=True),
+    Operation("look with a newer token", _look),
+    Operation("forget", _forget, resendable=False),
+    Operation("seal", lambda store, token: either(store.writer(SCOPE, token).seal()), resendable=False),
+    Operation("store", _store, plain=True, resendable=False),
+    Operation("delete", lambda store, _: either(store.delete("second")), plain=True, resendable=False),
+    Operation("clear", lambda store, _: either(store.clear()), plain=True, resendable=False),
 )

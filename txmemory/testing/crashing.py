@@ -1,6 +1,7 @@
-"""Faults at the named steps of SQLite transactions. They cost nothing: where none is set, nothing is there.
+"""Faults at the named steps of transactions. They cost nothing: where none is set, nothing is there.
 
-The steps are the guard's primitives (`txmemory.backends.primitives.Tables`) and the writer's `begin` and `commit`.
+The steps are the guard's primitives (`txmemory.backends.primitives.Tables`), and `begin` and `commit` of SQLite's
+writer and of the portable backend's transaction.
 """
 
 import functools
@@ -15,6 +16,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeVar
 
+from txmemory.backends.portable.tables import PortableTables
+from txmemory.backends.portable.transacting import Transaction
 from txmemory.backends.primitives import Tables
 from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.backends.sqlite.writer import Waiting, Writer
@@ -28,6 +31,7 @@ GUARD_STEPS = tuple(
     name for name, value in vars(Tables).items() if callable(value) and not name.startswith("_")
 )
 STEPS = ("begin", *GUARD_STEPS, "commit")
+_OWNERS: tuple[tuple[type, ...], tuple[type, ...]] = (Writer, Transaction), (SqliteTables, PortableTables)
 SECONDS = 60.0
 """How long a thread is waited for: only a hang is ever this long."""
 
@@ -46,14 +50,18 @@ class Point:
 
 @contextmanager
 def visiting(visit: Visit) -> Iterator[None]:
-    """Inside the block `visit` is called around every step of every SQLite store of this process."""
+    """Inside the block `visit` is called around every step of every SQLite and portable store of this process."""
     with ExitStack() as undo:
         for step in STEPS:
-            owner = SqliteTables if step in GUARD_STEPS else Writer
-            original = getattr(owner, step)
-            setattr(owner, step, _visited(step, original, visit))
-            undo.callback(setattr, owner, step, original)
+            for owner in _OWNERS[step in GUARD_STEPS]:
+                original = getattr(owner, step)
+                undo.callback(setattr if step in vars(owner) else _uncovered, owner, step, original)
+                setattr(owner, step, _visited(step, original, visit))
         yield
+
+
+def _uncovered(owner: type, step: str, _inherited: object) -> None:
+    delattr(owner, step)
 
 
 def _visited(step: str, original: Callable[..., Any], visit: Visit) -> Callable[..., Any]:

@@ -30,16 +30,15 @@ class Transaction:
         """Whether the COMMIT was on its way: from then on only its answer says what became of it."""
         self._ground = ground
         self._clock = clock
-        self._commit = commit
+        self._wanted = commit
         self._seconds = seconds
 
     def run(self, connection: Connection) -> Reply:
         """What the commit met. Nothing of a transaction that raised stays, but for a `Lost` one, which may."""
         try:
-            self._ground.begin(connection, self._seconds)
+            self.begin(connection)
             reply = self._carried_out(connection)
-            self.sent = True
-            connection.commit()
+            self.commit(connection)
         except SQLAlchemyError as error:
             with suppress(SQLAlchemyError):
                 connection.rollback()
@@ -49,12 +48,21 @@ class Transaction:
             raise
         return reply
 
+    def begin(self, connection: Connection) -> None:
+        """Bounds what the transaction may wait for."""
+        self._ground.begin(connection, self._seconds)
+
+    def commit(self, connection: Connection) -> None:
+        """From here on nobody but the server knows."""
+        self.sent = True
+        connection.commit()
+
     def _carried_out(self, connection: Connection) -> Reply:
         tables = PortableTables(connection, self._ground, self._clock)
-        known = replayed(self._ground.guard, tables.fetch, self._commit)
+        known = replayed(self._ground.guard, tables.fetch, self._wanted)
         if known is not None:
             return known
-        reply = carry_out(tables, self._commit)
+        reply = carry_out(tables, self._wanted)
         tables.finish()
         return reply
 

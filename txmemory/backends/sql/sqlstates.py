@@ -6,8 +6,10 @@ _RETRYABLE = ("40001", "40P01", "55P03", "57014")
 """Serialization failure, deadlock, lock timeout, cancelled statement: the transaction was rolled back."""
 _DOWN = ("25006", "53", "58", "08", "28", "3D", "42501")
 """Read-only, out of resources, system error, no connection, no access: nothing was done."""
-_ENDED = ("25P03", "25P04", "57P01", "57P02", "57P03", "57P05")
-"""The server ends the session, by a limit on idle or long ones too; where the transaction stood is not said."""
+_IDLE = ("25P03", "25P04")
+"""The transaction stood still, or lasted, for longer than its call may take: limits of ours."""
+_ENDED = (*_IDLE, "57P01", "57P02", "57P03", "57P05")
+"""The server ends the session; where the transaction stood is not said."""
 _PASSING = ("08", "53300")
 """No connection, or none left."""
 NO_STATE = "CONNECTION"
@@ -16,6 +18,8 @@ NO_STATE = "CONNECTION"
 
 def fault_of_state(state: str | None, *, sent: bool) -> Exception:
     """The fault for a state, or for a connection that broke without one; `sent`: a commit was on its way."""
+    if state in _IDLE and not sent:
+        return Busy(state)
     if state is None or state in _ENDED:
         return Lost(state or NO_STATE) if sent else Down(state or NO_STATE, passing=True)
     if state in _RETRYABLE:

@@ -4,12 +4,15 @@ import argparse
 import random
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from txmemory.testing.demo.conversation import CannotRead, read, shipped
 from txmemory.testing.demo.story import Options, demonstrate
+from txmemory.testing.server import NoServer, PostgresServer
 
 
 def main(arguments: list[str]) -> int:
@@ -19,7 +22,15 @@ def main(arguments: list[str]) -> int:
         description="Kills an agent again and again and shows that its memory keeps every write once.",
     )
     parser.add_argument("--kills", type=int, default=25, help="how often the agent is killed (default 25)")
-    parser.add_argument("--url", help="sqlite:///file; a fresh SQLite file without it")
+    places = parser.add_mutually_exclusive_group()
+    places.add_argument(
+        "--url",
+        help="sqlite:///file, postgresql://... or portable+postgresql://...; a fresh SQLite file without it. "
+        "Every run has a tenant of its own there, and makes the tables if there are none",
+    )
+    places.add_argument(
+        "--postgres", action="store_true", help="a fresh PostgreSQL server that is gone afterwards"
+    )
     parser.add_argument(
         "--conversation", type=Path, metavar="FILE", help="JSON: a list of {role, content, time}"
     )
@@ -38,7 +49,18 @@ def main(arguments: list[str]) -> int:
         parser.error(str(error))
     seed = random.SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     signal.signal(signal.SIGTERM, _end)
-    return 0 if demonstrate(Options(conversation, given.kills, given.url, seed)) else 1
+    try:
+        with _fresh_server() if given.postgres else nullcontext(given.url) as url:
+            return 0 if demonstrate(Options(conversation, given.kills, url, seed)) else 1
+    except NoServer as error:
+        parser.error(str(error))
+
+
+@contextmanager
+def _fresh_server() -> Iterator[str]:
+    """The URL of an empty database on a server that is gone with this process."""
+    with PostgresServer.started() as server:
+        yield server.url(database=server.create_database())
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -17,7 +17,8 @@ from txmemory.testing.demo.steps import steps_of
 from txmemory.testing.demo.supervisor import DemoFailed, Progress, Tally, Trial
 from txmemory.testing.demo.worker import Place
 
-_BACKENDS = {"sqlite": "sqlite", "postgresql": "postgres"}
+_FOLDERS = {"sqlite": "sqlite", "postgresql": "postgres", "portable": "portable"}
+"""Of the backends, by how a URL begins."""
 LINES = 10
 """How many lines tell of the progress, and at most of faults."""
 
@@ -80,6 +81,7 @@ def _places(url: str | None) -> Iterator[tuple[Place, Place]]:
     """Two places nobody has written to: for the run that is killed, and for the one that is not."""
     name = f"demo-{uuid4().hex}"
     if url is not None:
+        _prepare(url)
         yield Place(url, name), Place(url, f"{name}-calm")
         return
     with tempfile.TemporaryDirectory(prefix="txmemory-demo-") as folder:
@@ -87,14 +89,23 @@ def _places(url: str | None) -> Iterator[tuple[Place, Place]]:
         yield Place(killed, name), Place(calm, name)
 
 
+def _prepare(url: str) -> None:
+    """Makes the tables where a server has none yet; a file gets its own when it is opened."""
+    if url.startswith(("postgresql://", "portable+postgresql")):
+        try:
+            txmemory.migrate(url)
+        except ValueError as error:
+            raise DemoFailed(f"ValueError: {error}") from None
+
+
 def _warm(place: Place) -> None:
     """Imports what opening a store imports, so that a child costs a fork and not a start of Python."""
     importlib.import_module("txmemory.store.opening")
-    backend = _BACKENDS.get(place.url.partition("://")[0], "none")
+    folder = _FOLDERS.get(place.url.partition("://")[0].partition("+")[0], "none")
     for name in ("migrating", "opening"):
         # What is not there is not needed, or the worker that needs it says so.
         with suppress(ModuleNotFoundError):
-            importlib.import_module(f"txmemory.backends.{backend}.{name}")
+            importlib.import_module(f"txmemory.backends.{folder}.{name}")
 
 
 def _progress(kills: int, steps: int) -> Progress:
