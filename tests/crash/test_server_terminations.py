@@ -152,16 +152,13 @@ def test_a_call_whose_server_process_is_ended_between_two_statements_is_told_the
             with visiting(at(point, end)):
                 answer = operation.run(store, TOKEN)
             assert any(ended), f"nothing was ended {point}"
-            # With nothing left to say but COMMIT the call loses its answer; sooner nothing can have happened.
-            last = nothing_behind(point, points)
+            # Sooner nothing can have happened, and it is done anew; with only COMMIT left to say the answer is lost.
             if point == Point("commit", "before"):
                 assert isinstance(answer, OutcomeUnknown) != operation.resendable, f"ended {point}"
             if isinstance(answer, Refusal):
-                unknown = last and not operation.resendable and isinstance(answer, OutcomeUnknown)
-                assert unknown or (isinstance(answer, Unavailable) and not answer.outcome_unknown)
+                assert nothing_behind(point, points), f"ended {point}"
+                assert isinstance(answer, OutcomeUnknown), f"ended {point}"
+                assert not operation.resendable, f"ended {point}"
                 assert tenant.snapshot() == before, f"ended {point}"
                 operation.run(store, TOKEN)
-            else:
-                assert last, f"ended {point}"
-                assert operation.resendable or point == Point("commit", "after")
             assert tenant.snapshot() == never, f"ended {point}"

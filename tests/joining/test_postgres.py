@@ -225,7 +225,7 @@ def test_a_caller_that_stands_still_loses_its_transaction_and_not_its_successor(
         joined = frozen.joined(connection)
         must(joined.writer("run", 1).write("step", TEA))
         assert must(successor.writer("run", 2).applied("step")) is None
-        assert either(joined.writer("run", 1).write("late", TEA)) == Unavailable("25P03")
+        assert either(joined.writer("run", 1).write("late", TEA)) == Contended()
 
 
 def test_a_second_joined_transaction_waits_for_the_first(
