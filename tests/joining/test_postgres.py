@@ -48,7 +48,7 @@ def shown(connection: Connection, setting: str) -> str:
         {"cursor_factory": psycopg.ClientCursor},
         {"cursor_factory": psycopg.RawCursor},
     ],
-    ids=str,
+    ids=["rows as maps", "never prepared", "always prepared", "client cursor", "raw cursor"],
 )
 def test_the_caller_s_factories_and_preparing_make_no_difference(
     database: str, store: Store, options: dict[str, Any]
