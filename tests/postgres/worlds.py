@@ -100,16 +100,21 @@ class World:
         return [pid for (pid,) in self.look(query, event)]
 
     def picture(self, tenant: str = "default") -> Picture:
-        """What is there of a tenant now."""
+        """What is there of a tenant at one moment."""
+        self.look("SELECT 1")
+        connection = self._watching
+        assert connection is not None
 
         def rows(columns: str, table: str, order: str = "1") -> Rows:
             query = f"SELECT {columns} FROM txmemory.{table} WHERE tenant = %s ORDER BY {order}"  # noqa: S608 - constants
-            return self.look(query, tenant)
+            return connection.execute(query, [tenant]).fetchall()
 
-        return Picture(
-            frozenset(rows("namespace, id, live, revision", "item")),
-            frozenset(rows("namespace, id, revision, text", "revision")),
-            frozenset(rows("scope, key, seq", "ledger")),
-            tuple(rows("kind, scope, seq, token, key, status", "event", '"row"')),
-            frozenset(rows("scope, generation, token, seq, sealed", "scope")),
-        )
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            return Picture(
+                frozenset(rows("namespace, id, live, revision", "item")),
+                frozenset(rows("namespace, id, revision, text", "revision")),
+                frozenset(rows("scope, key, seq", "ledger")),
+                tuple(rows("kind, scope, seq, token, key, status", "event", '"row"')),
+                frozenset(rows("scope, generation, token, seq, sealed", "scope")),
+            )

@@ -328,20 +328,17 @@ BEGIN
                 END LOOP;
                 v_locked := v_locked || v_unlocked;
             END LOOP;
-            -- of the locked alone: something older may have been committed since, and is somebody else's to change
+            -- chosen among the locked: what has come since, with whatever time, could still be changed by others
             FOR v_row IN
                 SELECT * FROM (
-                    (SELECT 0 AS class, i.expires_at AS age, i.id, i.revision, i.created_at, i.updated_at, 0 AS place
-                       FROM @schema@.item i
-                      WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
-                        AND i.expires_at IS NOT NULL AND i.expires_at <= v_now AND i.id = ANY (v_locked)
-                      ORDER BY i.expires_at, i.id LIMIT v_evict + v_here)
-                    UNION ALL
-                    (SELECT 1, i.created_at, i.id, i.revision, i.created_at, i.updated_at, 0
-                       FROM @schema@.item i
-                      WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
-                        AND (i.expires_at IS NULL OR i.expires_at > v_now) AND i.id = ANY (v_locked)
-                      ORDER BY i.created_at, i.id LIMIT v_evict + v_here)
+                    SELECT CASE WHEN i.expires_at <= v_now THEN 0 ELSE 1 END AS class,
+                           CASE WHEN i.expires_at <= v_now THEN i.expires_at ELSE i.created_at END AS age,
+                           i.id, i.revision, i.created_at, i.updated_at, 0 AS place
+                      FROM unnest(v_locked) AS k (id)
+                     CROSS JOIN LATERAL (
+                         SELECT h.* FROM @schema@.item h
+                          WHERE h.tenant = p_tenant AND h.namespace = p_bound_namespaces[v_bound] AND h.id = k.id
+                            AND h.live = 1 LIMIT 1) AS i
                     UNION ALL
                     SELECT 1, coalesce(p_createds[c.change],
                                        CASE WHEN h_visible[c.place] THEN h_created[c.place] ELSE v_now END),

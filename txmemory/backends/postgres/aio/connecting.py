@@ -21,8 +21,8 @@ from txmemory.backends.postgres.turns import INTERRUPTED, AsyncTurns, made_by_as
 from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
-COURTESY = 0.5
-"""Seconds that an interrupted call takes at most to tell the server that nobody waits for it any more."""
+COURTESY = 2.0
+"""Seconds that an interrupted call takes at most to tell the server and to see what became of what it sent."""
 
 
 class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
@@ -41,16 +41,22 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
         interval: float = 0.1,
         timeout: float | None = None,
     ) -> Value:
-        """Waits for the server, but not beyond `ends`. Interrupted, it lets the server know, and waits no longer."""
+        """Waits for the server, but not beyond `ends`. Interrupted, it tells the server and sees how it ended."""
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())
         try:
             return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
         except INTERRUPTED:
             if self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
-                with suppress(psycopg.Error, OSError):
-                    await self.cancel_safe(timeout=COURTESY)
+                await self._leave(gen, interval)
             raise
+
+    async def _leave(self, gen: PQGen[Value], interval: float) -> None:
+        ends = time.monotonic() + COURTESY
+        with suppress(psycopg.Error, OSError):
+            await self.cancel_safe(timeout=COURTESY)
+            left = max(0.0, ends - time.monotonic())
+            await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=left)
 
     def noticed(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         """Keeps a warning's code."""
