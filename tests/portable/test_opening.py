@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import create_engine
+from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import txmemory
@@ -96,3 +98,95 @@ def test_a_file_is_made_on_opening(tmp_path: Path) -> None:
         must(store.writer("run", 1).write("step-1", [Memory("a", id="a")]))
     with txmemory.open(url) as again:
         assert must(again.writer("run", 1).write("step-1", [Memory("a", id="a")])).replayed
+
+
+def test_a_url_that_cannot_be_read_is_not_repeated() -> None:
+    with pytest.raises(ValueError, match="url must look like") as refused:
+        txmemory.open("portable+postgresql://u:p@s:s3cret@h/db")
+    assert "s3cret" not in str(refused.value)
+
+
+def test_an_engine_that_commits_by_itself_is_refused(url: str) -> None:
+    txmemory.migrate(url)
+    engine = create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
+    )
+    with pytest.raises(CannotOpen, match="autocommit"):
+        txmemory.open(engine=engine)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("scheme", ["", "portable+"])
+def test_a_database_or_connection_of_another_encoding_is_refused_or_overruled(
+    server: PostgresServer, scheme: str
+) -> None:
+    """What cannot be encoded would be met in the middle of a write, in an error that holds it."""
+    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+        name = f"latin_{scheme.rstrip('+')}"
+        connection.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(CannotOpen, match="UTF8"):
+        txmemory.migrate(scheme + server.url(name))
+    with pytest.raises(CannotOpen, match="UTF8"):
+        txmemory.open(scheme + server.url(name))
+
+
+def test_the_encoding_of_a_connection_is_ours(url: str) -> None:
+    txmemory.migrate(url)
+    with txmemory.open(f"{url}?client_encoding=latin1") as store:
+        must(store.store(Memory("चाय", id="a")))
+        found = must(store.get("a"))
+        assert found is not None
+        assert found.content == "चाय"
+    with pytest.raises(CannotOpen, match="UTF8"):
+        txmemory.open(f"portable+{url}?client_encoding=latin1")
+
+
+def test_a_role_is_granted_by_either_migration(server: PostgresServer) -> None:
+    name = server.create_database()
+    with psycopg.connect(server.url(name), autocommit=True) as connection:
+        connection.execute("CREATE ROLE plain LOGIN PASSWORD 'plain'")
+        connection.execute(f"GRANT CONNECT ON DATABASE {name} TO plain")
+    txmemory.migrate(f"portable+{server.url(name)}", runtime_role="plain")
+    url = server.url(name, user="plain", password="plain")  # noqa: S106 - of this test alone
+    for scheme in ("", "portable+"):
+        with txmemory.open(scheme + url) as store:
+            must(store.writer(f"run{scheme}", 1).write("step", [Memory("a")]))
+    with pytest.raises(CannotOpen):
+        txmemory.migrate(f"portable+{server.url(name)}", runtime_role="nobody of this name")
+    with pytest.raises(ValueError, match="opening it does that"):
+        txmemory.migrate("portable+sqlite:///x.db", runtime_role="plain")
+
+
+def test_a_schema_that_cannot_be_named_is_refused_alike(url: str) -> None:
+    for scheme in ("", "portable+"):
+        with pytest.raises(ValueError, match="schema"):
+            txmemory.migrate(f"{scheme}{url}?schema=a$$b")
+        with pytest.raises(ValueError, match="schema"):
+            txmemory.migrate(f"{scheme}{url}?schema={'a' * 64}")
+
+
+def test_a_connection_to_another_database_is_not_joined(server: PostgresServer, url: str) -> None:
+    other = server.url(server.create_database())
+    for each in (url, other):
+        txmemory.migrate(each)
+    elsewhere = create_engine(other.replace("postgresql://", "postgresql+psycopg://"))
+    with (
+        txmemory.open(f"portable+{url}") as store,
+        elsewhere.begin() as connection,
+        pytest.raises(ValueError, match="another database"),
+    ):
+        store.joined(connection)
+    elsewhere.dispose()
+
+
+def test_an_aborted_transaction_is_not_joined(url: str) -> None:
+    txmemory.migrate(url)
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with txmemory.open(engine=engine) as store, engine.connect() as connection:
+        connection.begin()
+        with pytest.raises(ProgrammingError):
+            connection.exec_driver_sql("SELECT nothing_of_this_name()")
+        with pytest.raises(ValueError, match="aborted"):
+            store.joined(connection).writer("run", 1).write("step", [])
+        connection.rollback()
+    engine.dispose()

@@ -16,7 +16,7 @@ from psycopg import sql
 import txmemory
 from tests.tidy.project import ROOT
 from txmemory import CannotOpen, Memory, SchemaMismatch, must
-from txmemory.backends.postgres import migrating
+from txmemory.backends.postgres import dialect, migrating
 from txmemory.backends.sql.tables import KNOWN_VERSIONS
 from txmemory.testing.roles import with_options
 from txmemory.testing.server import PostgresServer
@@ -162,7 +162,7 @@ def test_processes_that_migrate_at_once_make_one_schema(url: str) -> None:
 
 def test_a_migration_waits_for_another_no_longer_than_its_deadline(url: str) -> None:
     with psycopg.connect(url) as other:
-        other.execute("SELECT pg_advisory_xact_lock(%s)", [migrating._LOCK])
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [dialect.MIGRATING])
         with pytest.raises(CannotOpen) as refused:
             txmemory.migrate(url, deadline=0.5)
     assert refused.value.code == "55P03"

@@ -14,7 +14,7 @@ import txmemory
 from tests.crash.operations import OPERATIONS, SCOPE, TOKEN, Operation
 from tests.docs.pages import blocks
 from txmemory import Bounds, Filter, Memory, Store, Unavailable, either, must
-from txmemory.backends.postgres.migrating import PRIVILEGES
+from txmemory.backends.postgres.dialect import PRIVILEGES
 from txmemory.testing.roles import with_options
 from txmemory.testing.server import PostgresServer
 

@@ -156,7 +156,7 @@ def migrate_backend(options: Options, runtime_role: str | None) -> None:
     if place.scheme.startswith(PORTABLE):
         from txmemory.backends.portable.opening import migrate
 
-        migrate(place.portable, place.query, options.deadline)
+        migrate(place.portable, place.query, options.deadline, runtime_role)
         return
     if place.scheme != "postgresql":
         raise ValueError("only a postgresql:// store is migrated by itself; opening does it elsewhere")

@@ -57,7 +57,7 @@ class Portable:
     def joined(self, connection: object) -> JoinedPortable:
         """Inside the transaction of a caller's `Connection`."""
         self._lifetime.check()
-        return JoinedPortable(connection, self._ground, self._clock)
+        return JoinedPortable(connection, self._engine.url, self._ground, self._clock)
 
     def close(self) -> None:
         """Closes the pool, if it is ours."""
@@ -130,7 +130,7 @@ class AsyncPortable:
     def joined(self, connection: object) -> AsyncJoinedPortable:
         """Inside the transaction of a caller's `AsyncConnection`."""
         self._lifetime.check()
-        return AsyncJoinedPortable(connection, self._ground, self._clock)
+        return AsyncJoinedPortable(connection, self._engine.url, self._ground, self._clock)
 
     async def close(self) -> None:
         """Closes the pool, if it is ours, once what was given up has ended."""

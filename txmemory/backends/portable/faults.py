@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from txmemory.backends.sql.sqlstates import fault_of_state
-from txmemory.port import Busy
+from txmemory.port import Busy, Corrupted
 
 
 def fault_of(error: SQLAlchemyError, *, sent: bool) -> Exception:
@@ -14,7 +14,7 @@ def fault_of(error: SQLAlchemyError, *, sent: bool) -> Exception:
     if isinstance(error, PoolTimeout):
         return Busy("POOL")
     if not isinstance(error, DBAPIError):
-        return error  # ours, not the engine's: it speaks of statements alone
+        return Corrupted(type(error).__name__)  # its text may quote what was bound
     cause = error.orig
     if isinstance(cause, sqlite3.Error):
         from txmemory.backends.sqlite.connecting import fault_of as fault_of_file
@@ -22,8 +22,8 @@ def fault_of(error: SQLAlchemyError, *, sent: bool) -> Exception:
         return fault_of_file(cause)
     state = _state(error)
     if state is None and not error.connection_invalidated and not _operational(error):
-        return error  # the driver's own: it speaks of parameters alone, which are hidden
-    return fault_of_state(state, sent=sent)
+        return Corrupted(type(cause).__name__)
+    return fault_of_state(state, _severity(cause), sent=sent)
 
 
 def is_missing(error: DBAPIError) -> bool:
@@ -31,6 +31,17 @@ def is_missing(error: DBAPIError) -> bool:
     if isinstance(error.orig, sqlite3.Error):
         return error.orig.sqlite_errorname == "SQLITE_ERROR"
     return _state(error) in ("42P01", "3F000")
+
+
+def _severity(cause: object) -> str | None:
+    """How bad the server says it is, in no language of its own, wherever the driver keeps that."""
+    said = getattr(cause, "diag", cause)
+    return getattr(said, "severity_nonlocalized", None) or getattr(said, "severity", None)
+
+
+def is_aborted(error: DBAPIError) -> bool:
+    """Whether an earlier error of the transaction is all that was met."""
+    return _state(error) == "25P02"
 
 
 def _state(error: DBAPIError) -> str | None:

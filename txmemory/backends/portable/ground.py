@@ -10,6 +10,7 @@ from sqlalchemy.schema import CreateSchema
 from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.inmemory import system_clock
+from txmemory.backends.postgres.dialect import function
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, bound_clock, database_clock, rising_number
@@ -19,8 +20,16 @@ from txmemory.port import CannotOpen
 SCHEMA = "txmemory"
 """Of the tables on a server, unless the URL or the engine's schema_translate_map says otherwise."""
 
-_LOCK_TIMEOUT = text("SELECT current_setting('lock_timeout')")
+_ENCODINGS = text("SELECT current_setting('server_encoding'), current_setting('client_encoding')")
+_GIVEN = text(
+    "SELECT sum(setting::bigint) FILTER (WHERE name = 'lock_timeout'), "
+    "sum(setting::bigint) FILTER (WHERE name = 'idle_in_transaction_session_timeout') FROM pg_settings"
+)
+_IDLE = text("SELECT set_config('idle_in_transaction_session_timeout', :limit, true)")
 _WAIT = text("SELECT set_config('lock_timeout', :limit, true)")
+IDLE_LEAST = 1_000
+"""Milliseconds: a transaction that has written here may always stay idle as long as this."""
+
 _LIMITS = text(
     "SELECT set_config('lock_timeout', :limit, true), set_config('statement_timeout', :limit, true), "
     "set_config('idle_in_transaction_session_timeout', :limit, true)"
@@ -38,13 +47,16 @@ class Ground:
     """This machine's clock where it is as good as the database's, else None."""
     time: Select[int]
     """Reads the database's clock."""
-    dialect: str
     begin: Callable[[Connection, float], None]
     """Begins a transaction whose waits end after so many seconds."""
     hold: Callable[[Connection, float], Callable[[], object]]
     """In a transaction that is another's: bounds its waits for locks until what is answered is called."""
+    refuse: Callable[[Connection], None]
+    """Raises `CannotOpen` for a connection that would not do what is asked of it."""
     make: Callable[[Connection], None]
     """Makes the tables."""
+    renew: Callable[[Connection], None]
+    """Makes what each release makes anew."""
     embedded: bool
     """Whether opening makes them."""
 
@@ -53,7 +65,7 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
     """What this dialect asks; `CannotOpen` for one that is not spoken here."""
     match dialect:
         case "postgresql" | "cockroachdb":
-            return _server(dialect, schema)
+            return _server(schema)
         case "sqlite":
             return _file()
         case _:
@@ -61,7 +73,7 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
 
 
 @lru_cache(maxsize=32)
-def _server(dialect: str, schema: str) -> Ground:
+def _server(schema: str) -> Ground:
     ours = tables("", schema)
     spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock())
     guard = GuardStatements(spelling, _as_it_is, lock=True).built()
@@ -71,10 +83,11 @@ def _server(dialect: str, schema: str) -> Ground:
         reads=ReadStatements(spelling),
         clock=None,
         time=select(database_clock()),
-        dialect=dialect,
         begin=_begin_on_server,
         hold=_hold_on_server,
+        refuse=_refuse_on_server,
         make=lambda connection: _make_on_server(connection, ours),
+        renew=lambda connection: _renew_on_server(connection, schema),
         embedded=False,
     )
 
@@ -90,10 +103,11 @@ def _file() -> Ground:
         reads=ReadStatements(spelling),
         clock=system_clock,
         time=select(bound_clock()),
-        dialect="sqlite",
         begin=_begin_on_file,
         hold=lambda connection, _seconds: _hold_file(connection, ours),
+        refuse=lambda _connection: None,
         make=ours.metadata.create_all,
+        renew=lambda _connection: None,
         embedded=True,
     )
 
@@ -109,9 +123,13 @@ def _begin_on_server(connection: Connection, seconds: float) -> None:
 
 
 def _hold_on_server(connection: Connection, seconds: float) -> Callable[[], object]:
-    given = connection.execute(_LOCK_TIMEOUT).scalar_one()
-    connection.execute(_WAIT, {"limit": f"{max(1, round(seconds * 1_000))}ms"})
-    return lambda: connection.execute(_WAIT, {"limit": given})
+    """The shorter limit on locks counts; a client that stands still is bounded, where it has no limit of its own."""
+    waiting, idle = connection.execute(_GIVEN).one()
+    ours = max(1, round(seconds * 1_000))
+    connection.execute(_WAIT, {"limit": f"{min(ours, waiting) if waiting else ours}ms"})
+    if not idle:
+        connection.execute(_IDLE, {"limit": f"{max(IDLE_LEAST, ours)}ms"})
+    return lambda: connection.execute(_WAIT, {"limit": f"{waiting}ms"})
 
 
 def _hold_file(connection: Connection, ours: Tables) -> Callable[[], object]:
@@ -124,10 +142,21 @@ def _make_on_server(connection: Connection, ours: Tables) -> None:
     assert ours.metadata.schema is not None, "a server has its tables in a schema"
     connection.execute(CreateSchema(ours.metadata.schema, if_not_exists=True))
     ours.metadata.create_all(connection)
-    if connection.dialect.name == "postgresql":  # so that postgresql:// finds its function there, too
-        from txmemory.backends.postgres.dialect import function
 
-        connection.exec_driver_sql(function(ours.metadata.schema))
+
+def _renew_on_server(connection: Connection, schema: str) -> None:
+    if connection.dialect.name == "postgresql":  # so that postgresql:// finds its function there, too
+        connection.exec_driver_sql(function(schema))
+
+
+def _refuse_on_server(connection: Connection) -> None:
+    driver = connection.connection.dbapi_connection
+    if driver is not None and connection.dialect.detect_autocommit_setting(driver):
+        raise CannotOpen("the engine is in autocommit mode, and a write is one transaction")
+    if connection.dialect.name == "postgresql":
+        encodings = connection.execute(_ENCODINGS).one()
+        if set(encodings) != {"UTF8"}:
+            raise CannotOpen("the database, or the connection, is not encoded in UTF8")
 
 
 def _begin_on_file(connection: Connection, seconds: float) -> None:

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import InvalidRequestError, SQLAlchemyError
+from sqlalchemy import URL, Connection
+from sqlalchemy.exc import DBAPIError, InvalidRequestError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from txmemory.backends.lifetime import Lifetime
-from txmemory.backends.portable.faults import fault_of
+from txmemory.backends.portable.faults import fault_of, is_aborted
 from txmemory.backends.portable.ground import Ground
 from txmemory.backends.portable.tables import PortableTables
 from txmemory.backends.portable.transacting import Clock, fetched, no_time
@@ -25,12 +25,14 @@ Answer = TypeVar("Answer")
 class JoinedPortable:
     """The port over a `Connection` that belongs to a caller, who will end its transaction."""
 
-    def __init__(self, connection: object, ground: Ground, clock: Clock | None) -> None:
+    def __init__(self, connection: object, home: URL, ground: Ground, clock: Clock | None) -> None:
         if not isinstance(connection, Connection):
             raise TypeError("this store joins a Connection of sqlalchemy")
-        _refuse_what_commits_by_itself(connection, ground)
+        _refuse_other_places(connection, home)
+        _refuse_what_commits_by_itself(connection)
         self._lifetime = Lifetime()
         self._connection = connection
+        self._home = home
         self._ground = ground
         self._clock = clock
 
@@ -43,12 +45,12 @@ class JoinedPortable:
         """Answers from what the transaction sees."""
         self._lifetime.check()
         asked = self._ground.reads.asked(query, self._clock or no_time)
-        page: Page[Any] = asked.page(_fetched(self._connection, self._ground, asked))
+        page: Page[Any] = asked.page(_fetched(self._connection, asked))
         return page
 
     def joined(self, connection: object) -> "JoinedPortable":
         """The same of another connection."""
-        return JoinedPortable(connection, self._ground, self._clock)
+        return JoinedPortable(connection, self._home, self._ground, self._clock)
 
     def close(self) -> None:
         """Refuses every later call; the connection is the caller's."""
@@ -58,14 +60,16 @@ class JoinedPortable:
 class AsyncJoinedPortable:
     """The same over an `AsyncConnection`."""
 
-    def __init__(self, connection: object, ground: Ground, clock: Clock | None) -> None:
+    def __init__(self, connection: object, home: URL, ground: Ground, clock: Clock | None) -> None:
         if not isinstance(connection, AsyncConnection):
             raise TypeError("this store joins an AsyncConnection of sqlalchemy")
         if connection.sync_connection is None:
             raise ValueError("the connection is not started, or closed")
-        _refuse_what_commits_by_itself(connection.sync_connection, ground)
+        _refuse_other_places(connection.sync_connection, home)
+        _refuse_what_commits_by_itself(connection.sync_connection)
         self._lifetime = Lifetime()
         self._connection = connection
+        self._home = home
         self._ground = ground
         self._clock = clock
 
@@ -78,12 +82,12 @@ class AsyncJoinedPortable:
         """Answers from what the transaction sees."""
         self._lifetime.check()
         asked = self._ground.reads.asked(query, self._clock or no_time)
-        page: Page[Any] = asked.page(await self._connection.run_sync(_fetched, self._ground, asked))
+        page: Page[Any] = asked.page(await self._connection.run_sync(_fetched, asked))
         return page
 
     def joined(self, connection: object) -> "AsyncJoinedPortable":
         """The same of another connection."""
-        return AsyncJoinedPortable(connection, self._ground, self._clock)
+        return AsyncJoinedPortable(connection, self._home, self._ground, self._clock)
 
     async def close(self) -> None:
         """Refuses every later call; the connection is the caller's."""
@@ -111,29 +115,48 @@ def _carried_out(
         waited()
         return reply
 
-    return _translated(connection, ground, steps)
+    return _translated(connection, steps)
 
 
-def _fetched(connection: Connection, ground: Ground, asked: Asked[Any]) -> list[Any]:
-    return _translated(connection, ground, lambda: fetched(connection, asked))
+def _fetched(connection: Connection, asked: Asked[Any]) -> list[Any]:
+    return _translated(connection, lambda: fetched(connection, asked))
 
 
-def _translated(connection: Connection, ground: Ground, call: Callable[[], Answer]) -> Answer:
+def _translated(connection: Connection, call: Callable[[], Answer]) -> Answer:
     """What the call answers; the COMMIT is the caller's and was not sent, so that nothing is in doubt."""
-    _refuse_what_commits_by_itself(connection, ground)
+    _refuse_what_commits_by_itself(connection)
     try:
         return call()
     except InvalidRequestError:
         raise ValueError("the transaction is aborted, or ended: roll it back") from None
+    except DBAPIError as error:
+        if is_aborted(error):
+            raise ValueError("the transaction is aborted: roll it back") from None
+        raise fault_of(error, sent=False) from None
     except SQLAlchemyError as error:
         raise fault_of(error, sent=False) from None
 
 
-def _refuse_what_commits_by_itself(connection: Connection, ground: Ground) -> None:
+def _refuse_other_places(connection: Connection, home: URL) -> None:
+    """By what the URLs say: asking the server what it is is not the same everywhere."""
+    if _place(connection.engine.url) != _place(home):
+        raise ValueError("the connection is to another database than the store's")
+
+
+def _place(url: URL) -> tuple[object, ...]:
+    return (
+        url.get_backend_name(),
+        url.host,
+        url.port,
+        url.database,
+        url.query.get("host"),
+        url.query.get("port"),
+    )
+
+
+def _refuse_what_commits_by_itself(connection: Connection) -> None:
     if connection.closed:
         raise ValueError("the connection is closed")
-    if connection.dialect.name != ground.dialect:
-        raise ValueError("the connection is to another database than the store's")
     if not connection.in_transaction() or _autocommits(connection):
         raise ValueError("the connection has no open transaction, and would commit by itself: begin one")
 

@@ -10,14 +10,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from txmemory.backends.portable.backend import AsyncPortable, Portable
 from txmemory.backends.portable.faults import fault_of, is_missing
-from txmemory.backends.portable.ground import SCHEMA, Ground, ground_of
-from txmemory.backends.postgres.place import pool_size_of
+from txmemory.backends.portable.ground import Ground, ground_of
+from txmemory.backends.postgres.dialect import MIGRATING, grants
+from txmemory.backends.postgres.place import pool_size_of, schema_of
 from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
 from txmemory.port import CannotOpen, Fault, SchemaMismatch
 
 Clock = Callable[[], int]
-_LOCK = 7_305_124_881_934_072
-"""Of the advisory lock under which one migrates at a time; no write path takes one."""
 
 
 def open_portable(url: str, options: Mapping[str, str], patience: float, clock: Clock | None) -> Portable:
@@ -60,13 +59,20 @@ async def open_engine_async(engine: object, clock: Clock | None) -> AsyncPortabl
     return await _opened_async(engine, ground_of(engine.dialect.name), clock, borrowed=True)
 
 
-def migrate(url: str, options: Mapping[str, str], patience: float) -> None:
-    """Makes the schema or brings it up to date, in one transaction, under a lock."""
+def migrate(url: str, options: Mapping[str, str], patience: float, runtime_role: str | None) -> None:
+    """Makes the schema or brings it up to date, in one transaction, under a lock, and lets a role use it."""
     place, schema = _place(url, options)
     engine = create_engine(place, **_pool(place, options, patience))
+    ground = ground_of(engine.dialect.name, schema)
+    if ground.embedded:
+        raise ValueError("a file needs no migration: opening it does that")
     try:
-        with engine.begin() as connection:
-            _prepare(connection, ground_of(engine.dialect.name, schema))
+        # Each statement has to see what was committed while the lock was waited for.
+        with engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
+            ground.refuse(connection)
+            _prepare(connection, ground)
+            for grant in grants(schema, runtime_role):
+                connection.exec_driver_sql(grant)
     except SQLAlchemyError as error:
         raise _cannot_open(error) from None
     finally:
@@ -77,11 +83,11 @@ def _place(url: str, options: Mapping[str, str]) -> tuple[URL, str]:
     rest = {name: value for name, value in options.items() if name not in ("schema", "pool_size")}
     try:
         place = make_url(url).update_query_dict(rest)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a bad port is quoted, with what stands before it
         raise ValueError("url must look like portable+postgresql://user@host/database") from None
     if place.drivername == "postgresql":
         place = place.set(drivername="postgresql+psycopg")
-    return place, options.get("schema", SCHEMA)
+    return place, schema_of(options)
 
 
 def _pool(place: URL, options: Mapping[str, str], patience: float) -> dict[str, Any]:
@@ -115,6 +121,7 @@ async def _opened_async(
 
 def _check(connection: Connection, ground: Ground) -> None:
     """Makes the tables of a file that has none; on a server they are only looked at."""
+    ground.refuse(connection)
     version = _version(connection, ground)
     connection.rollback()
     if version is None and ground.embedded:
@@ -128,13 +135,14 @@ def _check(connection: Connection, ground: Ground) -> None:
 def _prepare(connection: Connection, ground: Ground) -> None:
     """Makes what is not there, inside the connection's transaction."""
     if not ground.embedded:
-        connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        connection.execute(select(func.pg_advisory_xact_lock(MIGRATING)))
     version = _version(connection, ground)
     if version is None:
         ground.make(connection)
         connection.execute(ground.tables.version.insert(), {"version_num": VERSION})
     elif version not in KNOWN_VERSIONS:
         raise SchemaMismatch("the schema was made by a newer release")
+    ground.renew(connection)
 
 
 def _version(connection: Connection, ground: Ground) -> str | None:

@@ -1,4 +1,4 @@
--- The guard in one statement: what happens inside one transaction, in the order of design/schema.md.
+-- The guard in one statement: what happens inside one transaction, in the order of design/architecture.md.
 -- It knows no rule beyond the guard's; what it met is returned as a row, never raised, so that a refusal found behind
 -- the fence still commits the fence. Addresses come sorted; guards, changes and bounds name them by place, from 1.
 CREATE OR REPLACE FUNCTION @schema@.commit_v1(

@@ -13,6 +13,20 @@ from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, database_clock
 from txmemory.backends.sql.tables import Tables, tables
 
+PRIVILEGES = {
+    "scope": "SELECT, INSERT, UPDATE",
+    "ledger": "SELECT, INSERT, DELETE",
+    "event": "SELECT, INSERT",
+    "item": "SELECT, INSERT, UPDATE, DELETE",
+    "revision": "SELECT, INSERT",
+    "namespace": "SELECT, INSERT, UPDATE, DELETE",
+    "schema": "SELECT",
+}
+"""What opening, reading and writing need of each table; the log and the history are never changed."""
+
+MIGRATING = 7_305_124_881_934_072
+"""The advisory lock under which one migrates at a time; no write path takes one."""
+
 _dialect = postgresql.dialect(paramstyle="pyformat")  # type: ignore[no-untyped-call]  # untyped there
 _plain = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]  # where no percent sign is doubled
 
@@ -87,3 +101,18 @@ def creation(schema: str) -> tuple[str, ...]:
             _defined(CreateIndex(index)) for index in sorted(table.indexes, key=lambda each: str(each.name))
         )
     return tuple(made)
+
+
+def grants(schema: str, role: str | None) -> tuple[str, ...]:
+    """What lets a role open stores on the schema, and nothing beyond; nothing where no role is named."""
+    if role is None:
+        return ()
+    here, to = _quoted(schema), _plain.identifier_preparer.quote(role)
+    return (
+        f"GRANT USAGE ON SCHEMA {here} TO {to}",
+        f"GRANT EXECUTE ON FUNCTION {here}.commit_v1 TO {to}",
+        *(
+            f"GRANT {privileges} ON {here}.{_plain.identifier_preparer.quote(table)} TO {to}"
+            for table, privileges in PRIVILEGES.items()
+        ),
+    )

@@ -5,12 +5,14 @@ import psycopg
 from txmemory.backends.sql.sqlstates import NO_STATE, fault_of_state
 from txmemory.port import CannotOpen, Down
 
+_OURS = (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)
+
 
 def fault_of(error: psycopg.Error, *, sent: bool) -> Exception:
     """The fault that a caller meets; `sent`: a commit had been sent when the error came."""
-    if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
-        return error  # ours, not the server's: it speaks of parameters alone
-    return fault_of_state(error.sqlstate, sent=sent)
+    if error.sqlstate is None and isinstance(error, _OURS):
+        return error  # not the server's: it speaks of parameters alone
+    return fault_of_state(error.sqlstate, error.diag.severity_nonlocalized, sent=sent)
 
 
 def fault_of_connecting(error: psycopg.Error) -> Down:
@@ -26,8 +28,8 @@ def fault_of_connecting(error: psycopg.Error) -> Down:
 
 def cannot_open(error: psycopg.Error) -> Exception:
     """Why a store cannot be opened or migrated."""
-    if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
-        return error  # ours, not the server's
+    if error.sqlstate is None and isinstance(error, _OURS):
+        return error  # not the server's
     match error:
         case psycopg.errors.InsufficientPrivilege():
             why = "the role may not do that in this database or schema"

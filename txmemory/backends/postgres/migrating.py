@@ -1,27 +1,15 @@
 """The schema on a server: `open` checks it, `migrate` changes it, under different roles if one likes."""
 
+from typing import Any
+
 import psycopg
 from psycopg import sql
 
-from txmemory.backends.postgres.dialect import creation, function
+from txmemory.backends.postgres.dialect import MIGRATING, creation, function, grants
 from txmemory.backends.postgres.faults import cannot_open
 from txmemory.backends.postgres.place import Place
 from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
-from txmemory.port import SchemaMismatch
-
-_LOCK = 7_305_124_881_934_072
-"""Of the advisory lock under which one migrates at a time; no write path takes one."""
-
-PRIVILEGES = {
-    "scope": "SELECT, INSERT, UPDATE",
-    "ledger": "SELECT, INSERT, DELETE",
-    "event": "SELECT, INSERT",
-    "item": "SELECT, INSERT, UPDATE, DELETE",
-    "revision": "SELECT, INSERT",
-    "namespace": "SELECT, INSERT, UPDATE, DELETE",
-    "schema": "SELECT",
-}
-"""What opening, reading and writing need of each table; the log and the history are never changed."""
+from txmemory.port import CannotOpen, SchemaMismatch
 
 
 def version_of(connection: psycopg.Connection[tuple[str | None]], schema: str) -> str | None:
@@ -38,10 +26,11 @@ def migrate(place: Place, runtime_role: str | None) -> None:
     """Makes the schema or brings it up to date, in one transaction, under a lock, and lets a role use it."""
     try:
         with psycopg.connect(place.conninfo, connect_timeout=place.patience) as connection:
+            _refuse_other_encodings(connection)
             # Each statement has to see what was committed while the lock was waited for.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{place.patience}s"])
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
             version = version_of(connection, place.schema)
             if version is None:
                 for statement in creation(place.schema):
@@ -51,27 +40,22 @@ def migrate(place: Place, runtime_role: str | None) -> None:
             elif version not in KNOWN_VERSIONS:
                 raise SchemaMismatch("the schema was made by a newer release")
             connection.execute(function(place.schema))
-            if runtime_role is not None:
-                _grant(connection, place.schema, runtime_role)
+            for grant in grants(place.schema, runtime_role):
+                connection.execute(grant)
     except psycopg.Error as error:
         raise cannot_open(error) from None
 
 
-def _grant(connection: psycopg.Connection[tuple[str | None]], schema: str, role: str) -> None:
-    """Lets the role open stores on the schema, and nothing beyond."""
-    given = {"schema": sql.Identifier(schema), "role": sql.Identifier(role)}
-    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {schema} TO {role}").format(**given))
-    connection.execute(sql.SQL("GRANT EXECUTE ON FUNCTION {schema}.commit_v1 TO {role}").format(**given))
-    for table, privileges in PRIVILEGES.items():
-        grant = sql.SQL("GRANT {privileges} ON {table} TO {role}")
-        named = {"privileges": sql.SQL(privileges), "table": sql.Identifier(schema, table)}
-        connection.execute(grant.format(**named, **given))
+def _refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        raise CannotOpen("the database is not encoded in UTF8")
 
 
 def check(place: Place) -> None:
     """Raises `SchemaMismatch` unless the schema is of this release; `CannotOpen` where it cannot be reached."""
     try:
         with psycopg.connect(place.conninfo, autocommit=True, connect_timeout=place.patience) as connection:
+            _refuse_other_encodings(connection)
             version = version_of(connection, place.schema)
     except psycopg.Error as error:
         raise cannot_open(error) from None

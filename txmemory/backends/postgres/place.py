@@ -6,7 +6,7 @@ from math import ceil
 from urllib.parse import quote, urlencode
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import make_conninfo
 
 from txmemory.model.canonical import checked_text
 
@@ -39,22 +39,27 @@ def pool_size_of(options: Mapping[str, str]) -> int:
     return int(size)
 
 
+def schema_of(options: Mapping[str, str]) -> str:
+    """The schema of the tables: `txmemory` where nothing is said."""
+    schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
+    if "$$" in schema:
+        raise ValueError("schema must not hold $$, which ends the text of a function")
+    return schema
+
+
 def place_of(path: str, options: Mapping[str, str], patience: float) -> Place:
     """The place that a URL's rest and options name; options that are not ours go to the driver."""
     prepare = options.get("prepare", "on")
     if prepare not in ("on", "off"):
         raise ValueError("prepare must be on or off")
-    schema = checked_text(options.get("schema", "txmemory"), "schema", SCHEMA_BYTES)
-    if "$$" in schema:
-        raise ValueError("schema must not hold $$, which ends the text of a function")
     # The driver takes a plus for a plus, so that a space has to be spelled otherwise.
     others = {name: value for name, value in options.items() if name not in OPTIONS}
     rest = urlencode(others, quote_via=quote)
     conninfo = f"postgresql://{path}" + (f"?{rest}" if rest else "")
     try:
-        conninfo_to_dict(conninfo)
+        conninfo = make_conninfo(conninfo, client_encoding="UTF8")  # whatever the URL or the environment says
     except psycopg.ProgrammingError:
         raise ValueError(
             "url is none that the driver takes, or names an option that it does not know"
         ) from None
-    return Place(conninfo, max(1, ceil(patience)), schema, prepare == "on", pool_size_of(options))
+    return Place(conninfo, max(1, ceil(patience)), schema_of(options), prepare == "on", pool_size_of(options))

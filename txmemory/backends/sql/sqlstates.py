@@ -16,14 +16,24 @@ NO_STATE = "CONNECTION"
 """Stands for the state where a connection breaks without one."""
 
 
-def fault_of_state(state: str | None, *, sent: bool) -> Exception:
-    """The fault for a state, or for a connection that broke without one; `sent`: a commit was on its way."""
-    if state in _IDLE and not sent:
-        return Busy(state)
-    if state is None or state in _ENDED:
-        return Lost(state or NO_STATE) if sent else Down(state or NO_STATE, passing=True)
+_AMBIGUOUS = ("08", "40003")
+"""The way to the server broke, or the server itself does not know: never a promise that nothing was done."""
+
+
+def fault_of_state(state: str | None, severity: str | None, *, sent: bool) -> Exception:
+    """The fault for a state, or for a connection that broke without one; `sent`: a commit was on its way.
+
+    Once it was, only a plain ERROR says that the transaction was rolled back: a FATAL or a PANIC ends the session
+    wherever it stood, behind the commit too, and a pooler speaks for a server that it has lost.
+    """
     if state in _RETRYABLE:
         return Busy(state)
+    if sent and (state is None or severity != "ERROR" or state.startswith(_AMBIGUOUS)):
+        return Lost(state or NO_STATE)
+    if state in _IDLE:
+        return Busy(state)
+    if state is None or state in _ENDED:
+        return Down(state or NO_STATE, passing=True)
     if state.startswith(_DOWN):
         return Down(state, passing=state.startswith(_PASSING))
     return Corrupted(state)  # our statements meet no other error and break no rule
