@@ -61,19 +61,19 @@ class AsyncStore:
         """The same handle inside the transaction of a connection of yours: your writes and its own commit together.
 
         `connection` is a `psycopg.AsyncConnection` to this store's database, or a `sqlite3.Connection` to its file,
-        on the thread that it belongs to; of a portable store an `AsyncConnection` of SQLAlchemy in a transaction. Begin a transaction first (psycopg without autocommit has done so). What
-        this handle writes and reads, it does in that transaction; you commit or roll back, and closing the handle
-        closes nothing of yours. A connection that cannot be joined is a `TypeError` or a `ValueError`, here or at the
-        first call, before anything is written.
+        on the thread that it belongs to; for a portable store it is an `AsyncConnection` of SQLAlchemy. Begin a
+        transaction first (psycopg without autocommit has done so). What this handle writes and reads, it does in that
+        transaction; you commit or roll back, and closing the handle closes nothing of yours. A connection that cannot
+        be joined is a `TypeError` or a `ValueError`, here or at the first call, before anything is written.
 
         **What it answers holds only once your COMMIT has succeeded.** Rolled back, nothing remains, neither the key
         nor the raised token; what `applied` proved ends with it.
 
         **After `Contended` or `Unavailable`, and after an exception, roll back.** Nothing was stored and nothing is
         tried again. PostgreSQL has aborted the transaction by then (on a portable store a savepoint undid the call),
-        **and answers its COMMIT with a ROLLBACK and without an error**; SQLite may have rolled it back. A savepoint of
-        yours around the call is enough to go on.
-        Any other refusal leaves the transaction as it was, to commit or to roll back.
+        **and answers its COMMIT with a ROLLBACK and without an error**; SQLite may have rolled it back. A savepoint
+        of yours around the call is enough to go on. Any other refusal leaves the transaction as it was, to commit or
+        to roll back.
 
         **Call it last.** It locks the scope (on SQLite the file) until the transaction ends: whoever else wants it
         waits, and a call on the store itself from the same thread waits for its whole deadline. PostgreSQL ends
