@@ -160,8 +160,9 @@ BEGIN
         IF FOUND THEN
             v_new_namespaces := v_new_namespaces || p_bound_namespaces[v_bound];
         ELSE
-            PERFORM 1 FROM @schema@.namespace n
-              WHERE n.tenant = p_tenant AND n.namespace = p_bound_namespaces[v_bound] FOR UPDATE;
+            -- written: who waits for it on a snapshot finds it changed, and begins anew
+            UPDATE @schema@.namespace n SET namespace = n.namespace
+             WHERE n.tenant = p_tenant AND n.namespace = p_bound_namespaces[v_bound];
         END IF;
     END LOOP;
 
