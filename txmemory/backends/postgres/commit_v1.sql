@@ -28,6 +28,7 @@ DECLARE
     v_status text[] := array_fill(NULL::text, ARRAY[v_entries]);
     -- the heads, by place, and how the commit leaves them
     h_open boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);  -- named by an entry that is not yet answered
+    h_absent boolean[]; -- such an entry expects that it is not there
     h_put int[];        -- the change that an entry which is not yet answered puts there
     h_ordinal int[];    -- its place in the commit, when all others are made, too
     h_new boolean[];    -- made here
@@ -166,11 +167,16 @@ BEGIN
         END IF;
     END LOOP;
 
-    -- 5: new heads in order, then all other named heads in order. A new head is made whole, as if nothing that is read
+    -- 5: new heads in order, then all other named heads in order; where a guard expects none, a placeholder is what is
+    -- locked (an entry that misses anything else changes nothing). A new head is made whole, as if nothing that is read
     -- from here on changed its entry or its time; where something else is named or counted, it is a placeholder
     FOR v_guard IN 1 .. cardinality(p_guard_places) LOOP
         IF v_status[p_guard_entries[v_guard]] IS NULL THEN
-            h_open[p_guard_places[v_guard]] := true;
+            v_place := p_guard_places[v_guard];
+            h_open[v_place] := true;
+            IF p_guard_revisions[v_guard] = 0 THEN
+                h_absent[v_place] := true;
+            END IF;
         END IF;
     END LOOP;
     FOR v_change IN 1 .. cardinality(p_change_places) LOOP
@@ -191,8 +197,8 @@ BEGIN
     v_ordinal := 0;
     FOR v_place IN 1 .. v_named LOOP
         v_change := h_put[v_place];
-        CONTINUE WHEN v_change IS NULL;
-        IF v_assumed IS NOT NULL THEN
+        CONTINUE WHEN v_change IS NULL AND h_absent[v_place] IS NOT TRUE;
+        IF v_assumed IS NOT NULL AND v_change IS NOT NULL THEN
             INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
                                        expires_at, importance, added_at, added_ordinal)
             VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 1, 1, p_kinds[v_change], p_attributes[v_change],
