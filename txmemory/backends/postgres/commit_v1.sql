@@ -470,8 +470,9 @@ BEGIN
         ELSE
             UPDATE @schema@.item i
                SET live = h_live[v_place]::int, revision = h_revision[v_place], kind = p_kinds[v_change],
-                   attributes = p_attributes[v_change], created_at = h_created[v_place], updated_at = v_at,
-                   expires_at = p_expireses[v_change], importance = p_importances[v_change],
+                   attributes = CASE WHEN h_live[v_place] THEN p_attributes[v_change] ELSE '{}' END,
+                   created_at = h_created[v_place], updated_at = v_at, expires_at = p_expireses[v_change],
+                   importance = CASE WHEN h_live[v_place] THEN p_importances[v_change] END,
                    added_at = h_added_at[v_place], added_ordinal = h_added_ordinal[v_place]
              WHERE i.tenant = p_tenant AND i.namespace = h_namespace[v_place] AND i.id = h_id[v_place];
         END IF;
