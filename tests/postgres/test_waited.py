@@ -97,6 +97,20 @@ def test_a_bound_holds_beside_a_portable_store_whose_snapshot_is_older(world: Wo
         assert must(store.count()) == 1
 
 
+def test_what_is_cleared_is_judged_at_the_time_at_which_it_is_held(world: World) -> None:
+    """And not when the call began to wait for it."""
+    tenant = "cleared"
+    with txmemory.open(world.direct, deadline=SECONDS) as opened:
+        store = opened.tenant(tenant)
+        must(store.store(Memory("tea", id="a")))
+        waiting = Waiting(world)
+        with held(world, "item", tenant):
+            waiting.call(lambda: must(store.clear()))
+            ((held_until,),) = world.look("SELECT clock_timestamp()")
+        assert waiting.join() == [1]
+        assert must(store.history("a"))[-1].at > held_until
+
+
 @contextmanager
 def portable(world: World, level: str) -> Iterator[Store]:
     """A portable store on the same database at this level."""

@@ -191,7 +191,9 @@ BEGIN
         END IF;
     END LOOP;
     v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
-    IF cardinality(p_bound_namespaces) = 0 AND v_ordinal = cardinality(p_change_places) THEN
+    IF cardinality(p_bound_namespaces) = 0 AND v_ordinal = cardinality(p_change_places)
+       AND p_sweep_namespace IS NULL
+    THEN
         v_assumed := greatest(v_now, coalesce(v_last_at, 0) + 1);
     END IF;
     v_ordinal := 0;
