@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 
 import txmemory
@@ -14,6 +16,7 @@ from txmemory.testing.engines import engine
 from txmemory.testing.sync.portable import LEVELS
 
 SECONDS = 30.0
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 WAITS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
@@ -97,6 +100,34 @@ def test_a_bound_holds_beside_a_portable_store_whose_snapshot_is_older(world: Wo
         assert must(store.count()) == 1
 
 
+@pytest.mark.parametrize("way", ["postgresql", *LEVELS])
+@pytest.mark.parametrize("removal", ["delete", "clear"])
+def test_a_bounded_write_evicts_no_more_than_it_must_beside_a_removal(
+    world: World, way: str, removal: str
+) -> None:
+    """B4: whoever made room while it waited for its victim has made room."""
+    tenant = f"{removal} beside {way}"
+    old = [Memory("tea", id=f"m{n}", timestamp=NOON + timedelta(minutes=n)) for n in range(3)]
+    new = Memory("tea", id="new", timestamp=NOON - timedelta(minutes=1))
+    with (
+        opened_as(world, way) as opened,
+        txmemory.open(world.direct, deadline=SECONDS) as other,
+        psycopg.connect(world.direct) as connection,
+    ):
+        store = opened.tenant(tenant)
+        must(store.writer("run", 1).write("setup", old, bounds=Bounds(3)))
+        joined = other.tenant(tenant).joined(connection)
+        with connection.transaction():
+            must(joined.delete("m0") if removal == "delete" else joined.clear())
+            waiting = Waiting(world)
+            waiting.call(lambda: must(store.writer("run", 1).write("step", [new], bounds=Bounds(3))))
+        (receipt,) = waiting.join()
+        assert isinstance(receipt, Receipt)
+        assert receipt.outcome.evicted == ()
+        left = ["m1", "m2", "new"] if removal == "delete" else ["new"]
+        assert sorted(memory.id for memory in must(store.recall())) == left
+
+
 def test_what_is_cleared_is_judged_at_the_time_at_which_it_is_held(world: World) -> None:
     """And not when the call began to wait for it."""
     tenant = "cleared"
@@ -109,6 +140,11 @@ def test_what_is_cleared_is_judged_at_the_time_at_which_it_is_held(world: World)
             ((held_until,),) = world.look("SELECT clock_timestamp()")
         assert waiting.join() == [1]
         assert must(store.history("a"))[-1].at > held_until
+
+
+def opened_as(world: World, way: str) -> AbstractContextManager[Store]:
+    """A store of ours, or a portable one at a level."""
+    return txmemory.open(world.direct, deadline=SECONDS) if way == "postgresql" else portable(world, way)
 
 
 @contextmanager

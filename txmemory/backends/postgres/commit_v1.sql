@@ -303,20 +303,15 @@ BEGIN
                     v_gone := v_gone + h_visible[v_place]::int;
                 END IF;
             END LOOP;
-            SELECT count(*) INTO v_live FROM (
-                SELECT 1 FROM @schema@.item i
-                 WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
-                 LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
-            v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
-            CONTINUE WHEN v_evict <= 0;
-            IF v_evict > p_most_victims THEN
-                excess := v_evict;
-                v_victims := '{}';
-                EXIT;
-            END IF;
-            -- locked; scanned again until the scan names no new one
+            -- locked; counted and scanned again until the scan names no new one: others may have ended some meanwhile
             v_locked := '{}';
             LOOP
+                SELECT count(*) INTO v_live FROM (
+                    SELECT 1 FROM @schema@.item i
+                     WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                     LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
+                v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
+                EXIT WHEN v_evict <= 0 OR v_evict > p_most_victims;
                 SELECT array_agg(c.id) INTO v_candidates FROM (
                     (SELECT i.id FROM @schema@.item i
                       WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
@@ -337,6 +332,12 @@ BEGIN
                 END LOOP;
                 v_locked := v_locked || v_unlocked;
             END LOOP;
+            CONTINUE WHEN v_evict <= 0;
+            IF v_evict > p_most_victims THEN
+                excess := v_evict;
+                v_victims := '{}';
+                EXIT;
+            END IF;
             -- chosen among the locked: what has come since, with whatever time, could still be changed by others
             FOR v_row IN
                 SELECT * FROM (
