@@ -36,6 +36,7 @@ SELECT i.id FROM {schema}.item i
     OR i.live = 1 AND (i.kind, i.attributes, i.added_at, i.added_ordinal)
                    <> (r.kind, r.attributes, first.at, first.ordinal)
     OR i.live = 1 AND (i.expires_at, i.importance) IS DISTINCT FROM (r.expires_at, r.importance)
+    OR i.live = 0 AND (i.attributes, i.importance) IS DISTINCT FROM ('{{}}', NULL)
 """
 
 
@@ -63,7 +64,8 @@ def heads(url: str, schema: str) -> list[str]:
 
 def put(chance: random.Random, id: str) -> Put:
     created = chance.choice([None, None, chance.randrange(10**15)])
-    return Put(Address(HERE, id), Item("note", "green tea", created_at=created, importance=chance.random()))
+    item = Item("note", "tea", attributes={"cups": 2}, created_at=created, importance=chance.random())
+    return Put(Address(HERE, id), item)
 
 
 def entry(chance: random.Random, key: str, ids: Sequence[str]) -> Entry:

@@ -63,6 +63,8 @@ class State:
 class _Tables:
     """The guard's primitives: reads see the state, writes wait until all of them are known."""
 
+    alone = True
+
     def __init__(self, state: State, clock: Clock) -> None:
         self._state = state
         self.now = clock

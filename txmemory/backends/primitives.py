@@ -40,6 +40,9 @@ class HeadChange(NamedTuple):
 class Tables(Protocol):
     """The primitives that a backend has inside a transaction. The names are the steps that crash tests stop at."""
 
+    alone: bool
+    """Whether nobody else writes while the transaction lasts, so that what was counted once stays right."""
+
     def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
         """Raises the fence and holds the scope's row; None, and nothing changed, when the presenter is fenced.
 

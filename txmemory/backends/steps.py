@@ -13,6 +13,7 @@ from txmemory.model import limits
 from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.canonical import new_salt
 from txmemory.model.commit import (
+    Bound,
     Commit,
     Done,
     Entry,
@@ -136,20 +137,34 @@ class _Draft:
             ended = [end.address for end in ends if end.address.namespace == bound.namespace]
             new = sum(1 for put in here if not self._head_live(put.address))
             gone = sum(1 for address in ended if live_revision(self.heads.get(address), self.now))
-            most = bound.most + gone + limits.COMMIT_VICTIMS + 1
-            live = self.tables.count_live(self.commit.tenant, bound.namespace, most)
-            excess = bounds.excess(live, new, gone, bound.most)
+            named = {put.address for put in here} | set(ended)
+            excess, stored = self._lock_excess(bound, new, gone, len(named))
             if excess > limits.COMMIT_VICTIMS:
                 self.victims.clear()
                 return excess
             if excess:
-                named = {put.address for put in here} | set(ended)
-                stored = self.tables.lock_victims(
-                    self.commit.tenant, bound.namespace, self.now, excess + len(named)
-                )
                 arriving = [self._put_head(put) for put in here]
                 self.victims[bound.namespace] = bounds.victims(stored, arriving, named, excess, self.now)
         return 0
+
+    def _lock_excess(self, bound: Bound, new: int, gone: int, named: int) -> tuple[int, Sequence[Head]]:
+        """How many are too many, and the locked ones that come into question.
+
+        Counted again behind the locks where others may have ended or put some while they were waited for.
+        """
+        tenant, namespace = self.commit.tenant, bound.namespace
+        most = bound.most + gone + limits.COMMIT_VICTIMS + 1
+        stored: Sequence[Head] = ()
+        counted = -1
+        while True:
+            live = self.tables.count_live(tenant, namespace, most)
+            excess = bounds.excess(live, new, gone, bound.most)
+            if excess == counted or not 0 < excess <= limits.COMMIT_VICTIMS:
+                return excess, stored
+            stored = self.tables.lock_victims(tenant, namespace, self.now, excess + named)
+            if self.tables.alone:
+                return excess, stored
+            counted = excess
 
     def _head_live(self, address: Address) -> bool:
         head = self.heads.get(address)

@@ -18,6 +18,8 @@ from txmemory.model.item import Head
 class PortableTables(StatementTables[ClauseElement]):
     """The primitives over one connection inside a transaction."""
 
+    alone = False
+
     def __init__(self, connection: Connection, ground: Ground, clock: Callable[[], int] | None) -> None:
         super().__init__(ground.guard, clock or self._time)
         self._connection = connection

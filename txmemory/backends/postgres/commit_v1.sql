@@ -28,6 +28,7 @@ DECLARE
     v_status text[] := array_fill(NULL::text, ARRAY[v_entries]);
     -- the heads, by place, and how the commit leaves them
     h_open boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);  -- named by an entry that is not yet answered
+    h_absent boolean[]; -- such an entry expects that it is not there
     h_put int[];        -- the change that an entry which is not yet answered puts there
     h_ordinal int[];    -- its place in the commit, when all others are made, too
     h_new boolean[];    -- made here
@@ -160,16 +161,22 @@ BEGIN
         IF FOUND THEN
             v_new_namespaces := v_new_namespaces || p_bound_namespaces[v_bound];
         ELSE
-            PERFORM 1 FROM @schema@.namespace n
-              WHERE n.tenant = p_tenant AND n.namespace = p_bound_namespaces[v_bound] FOR UPDATE;
+            -- written: who waits for it on a snapshot finds it changed, and begins anew
+            UPDATE @schema@.namespace n SET namespace = n.namespace
+             WHERE n.tenant = p_tenant AND n.namespace = p_bound_namespaces[v_bound];
         END IF;
     END LOOP;
 
-    -- 5: new heads in order, then all other named heads in order. A new head is made whole, as if nothing that is read
+    -- 5: new heads in order, then all other named heads in order; where a guard expects none, a placeholder is what is
+    -- locked (an entry that misses anything else changes nothing). A new head is made whole, as if nothing that is read
     -- from here on changed its entry or its time; where something else is named or counted, it is a placeholder
     FOR v_guard IN 1 .. cardinality(p_guard_places) LOOP
         IF v_status[p_guard_entries[v_guard]] IS NULL THEN
-            h_open[p_guard_places[v_guard]] := true;
+            v_place := p_guard_places[v_guard];
+            h_open[v_place] := true;
+            IF p_guard_revisions[v_guard] = 0 THEN
+                h_absent[v_place] := true;
+            END IF;
         END IF;
     END LOOP;
     FOR v_change IN 1 .. cardinality(p_change_places) LOOP
@@ -184,14 +191,16 @@ BEGIN
         END IF;
     END LOOP;
     v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
-    IF cardinality(p_bound_namespaces) = 0 AND v_ordinal = cardinality(p_change_places) THEN
+    IF cardinality(p_bound_namespaces) = 0 AND v_ordinal = cardinality(p_change_places)
+       AND p_sweep_namespace IS NULL
+    THEN
         v_assumed := greatest(v_now, coalesce(v_last_at, 0) + 1);
     END IF;
     v_ordinal := 0;
     FOR v_place IN 1 .. v_named LOOP
         v_change := h_put[v_place];
-        CONTINUE WHEN v_change IS NULL;
-        IF v_assumed IS NOT NULL THEN
+        CONTINUE WHEN v_change IS NULL AND h_absent[v_place] IS NOT TRUE;
+        IF v_assumed IS NOT NULL AND v_change IS NOT NULL THEN
             INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
                                        expires_at, importance, added_at, added_ordinal)
             VALUES (p_tenant, p_namespaces[v_place], p_ids[v_place], 1, 1, p_kinds[v_change], p_attributes[v_change],
@@ -294,20 +303,15 @@ BEGIN
                     v_gone := v_gone + h_visible[v_place]::int;
                 END IF;
             END LOOP;
-            SELECT count(*) INTO v_live FROM (
-                SELECT 1 FROM @schema@.item i
-                 WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
-                 LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
-            v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
-            CONTINUE WHEN v_evict <= 0;
-            IF v_evict > p_most_victims THEN
-                excess := v_evict;
-                v_victims := '{}';
-                EXIT;
-            END IF;
-            -- locked; scanned again until the scan names no new one
+            -- locked; counted and scanned again until the scan names no new one: others may have ended some meanwhile
             v_locked := '{}';
             LOOP
+                SELECT count(*) INTO v_live FROM (
+                    SELECT 1 FROM @schema@.item i
+                     WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                     LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
+                v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
+                EXIT WHEN v_evict <= 0 OR v_evict > p_most_victims;
                 SELECT array_agg(c.id) INTO v_candidates FROM (
                     (SELECT i.id FROM @schema@.item i
                       WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
@@ -328,6 +332,12 @@ BEGIN
                 END LOOP;
                 v_locked := v_locked || v_unlocked;
             END LOOP;
+            CONTINUE WHEN v_evict <= 0;
+            IF v_evict > p_most_victims THEN
+                excess := v_evict;
+                v_victims := '{}';
+                EXIT;
+            END IF;
             -- chosen among the locked: what has come since, with whatever time, could still be changed by others
             FOR v_row IN
                 SELECT * FROM (
@@ -463,8 +473,9 @@ BEGIN
         ELSE
             UPDATE @schema@.item i
                SET live = h_live[v_place]::int, revision = h_revision[v_place], kind = p_kinds[v_change],
-                   attributes = p_attributes[v_change], created_at = h_created[v_place], updated_at = v_at,
-                   expires_at = p_expireses[v_change], importance = p_importances[v_change],
+                   attributes = CASE WHEN h_live[v_place] THEN p_attributes[v_change] ELSE '{}' END,
+                   created_at = h_created[v_place], updated_at = v_at, expires_at = p_expireses[v_change],
+                   importance = CASE WHEN h_live[v_place] THEN p_importances[v_change] END,
                    added_at = h_added_at[v_place], added_ordinal = h_added_ordinal[v_place]
              WHERE i.tenant = p_tenant AND i.namespace = h_namespace[v_place] AND i.id = h_id[v_place];
         END IF;

@@ -14,6 +14,8 @@ from txmemory.rules.fencing import Standing, advanced
 class SqliteTables(StatementTables[str]):
     """The primitives over one connection, or a cursor of it, inside a transaction."""
 
+    alone = True
+
     def __init__(
         self,
         connection: sqlite3.Connection | sqlite3.Cursor,

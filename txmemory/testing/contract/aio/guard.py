@@ -1,7 +1,9 @@
 """The guard itself: transactions built by hand, for what no face reaches yet."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
+from txmemory import AsyncStore, Memory, either
 from txmemory.model.address import Address, Fence, Namespace, Presenter
 from txmemory.model.commit import (
     Bound,
@@ -24,6 +26,7 @@ from txmemory.model.outcome import Outcome
 from txmemory.model.query import Count, Get, Revisions, Select
 from txmemory.rules.fold import fold
 from txmemory.testing.aio.storage import AsyncStorage
+from txmemory.testing.racing import race_async
 
 TENANT = "default"
 HERE: Namespace = ("memories",)
@@ -183,6 +186,25 @@ async def test_what_one_entry_meets_stops_no_other(storage: AsyncStorage) -> Non
     assert [met.outcome.status for met in (a, c, d)] == ["stored", "superseded", "stored"]
     assert len({met.outcome.at for met in (a, c, d)}) == 1
     assert await live(storage) == ["old", "d", "a"]
+
+
+async def test_of_two_writes_that_each_expect_the_other_s_memory_not_to_be_there_one_is_made(
+    storage: AsyncStorage,
+) -> None:
+    """Whoever is second finds what the first has put."""
+    stores = await storage.open(), await storage.open()
+
+    async def write(store: AsyncStore, turn: int, mine: str, other: str) -> object:
+        writer = store.writer(f"writing {mine}", 1)
+        answer = await writer.write(
+            f"{turn}", [Memory("tea", id=f"{mine}-{turn}")], expect={f"{other}-{turn}": None}
+        )
+        return either(answer)
+
+    for turn in range(20):
+        one, two = partial(write, stores[0], turn, "a", "b"), partial(write, stores[1], turn, "b", "a")
+        answers = await race_async(one, two)
+        assert sorted(type(each).__name__ for each in answers) == ["AlreadyExists", "Receipt"]
 
 
 async def test_a_look_with_guards_says_what_is_there_and_changes_nothing(storage: AsyncStorage) -> None:

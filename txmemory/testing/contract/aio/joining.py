@@ -3,6 +3,7 @@
 import pytest
 
 from txmemory import (
+    AlreadyExists,
     Bounds,
     Closed,
     Contended,
@@ -143,6 +144,27 @@ async def test_two_joined_transactions_on_one_scope_are_serial(storage: AsyncSto
     await second.commit()
     assert receipt.outcome.seq == 2
     assert [event.key for _, event in await storage.events()] == ["first", "second"]
+
+
+@needs("joining")
+async def test_of_two_writes_that_each_expect_the_other_s_not_to_be_there_one_is_made(
+    storage: AsyncStorage,
+) -> None:
+    """What a guard found missing stays so until its transaction ends; nothing is left of having looked."""
+    store, hasty = await storage.open(), await storage.open(deadline=SHORT)
+    caller = await storage.caller()
+    await caller.begin()
+    joined = store.joined(caller.connection).writer("run", 1)
+    must(await joined.write("step", [Memory("tea", id="b")], expect={"a": None}))
+    other = hasty.writer("another run", 1)
+    late = await other.write("step", [Memory("tea", id="a")], expect={"b": None})
+    assert either(late) == Contended()
+    await caller.commit()
+    late = await other.write("step", [Memory("tea", id="a")], expect={"b": None})
+    assert either(late) == AlreadyExists(1, "b")
+    assert await contents(store) == {"b": "tea"}
+    await written(other, "next", "a")
+    assert [entry.revision for entry in must(await store.history("a"))] == [1]
 
 
 @needs("joining")

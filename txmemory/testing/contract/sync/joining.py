@@ -4,6 +4,7 @@
 import pytest
 
 from txmemory import (
+    AlreadyExists,
     Bounds,
     Closed,
     Contended,
@@ -144,6 +145,27 @@ def test_two_joined_transactions_on_one_scope_are_serial(storage: Storage) -> No
     second.commit()
     assert receipt.outcome.seq == 2
     assert [event.key for _, event in storage.events()] == ["first", "second"]
+
+
+@needs("joining")
+def test_of_two_writes_that_each_expect_the_other_s_not_to_be_there_one_is_made(
+    storage: Storage,
+) -> None:
+    """What a guard found missing stays so until its transaction ends; nothing is left of having looked."""
+    store, hasty = storage.open(), storage.open(deadline=SHORT)
+    caller = storage.caller()
+    caller.begin()
+    joined = store.joined(caller.connection).writer("run", 1)
+    must(joined.write("step", [Memory("tea", id="b")], expect={"a": None}))
+    other = hasty.writer("another run", 1)
+    late = other.write("step", [Memory("tea", id="a")], expect={"b": None})
+    assert either(late) == Contended()
+    caller.commit()
+    late = other.write("step", [Memory("tea", id="a")], expect={"b": None})
+    assert either(late) == AlreadyExists(1, "b")
+    assert contents(store) == {"b": "tea"}
+    written(other, "next", "a")
+    assert [entry.revision for entry in must(store.history("a"))] == [1]
 
 
 @needs("joining")
