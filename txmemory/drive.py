@@ -22,7 +22,7 @@ class Patience:
     """How long and how often one request is tried: seconds until it is given up, and attempts."""
 
     deadline: float = 10.0
-    attempts: int = 64
+    attempts: int = 8
 
 
 class _Attempts:
@@ -35,7 +35,7 @@ class _Attempts:
         self.most = patience.attempts
         self._lost = False
         self._answered = 0
-        """Attempts that the database took; those that did not get as far only the deadline ends."""
+        """Attempts that count: of those that did not get as far, or lost a race, only the deadline makes an end."""
 
     @property
     def spent(self) -> bool:
@@ -54,8 +54,8 @@ class _Attempts:
                 self._lost = True
                 self._answered += 1
                 return self._repeatable
-            case Busy():
-                self._answered += 1
+            case Busy(raced=raced):
+                self._answered += not raced
                 return True
             case _:
                 return isinstance(fault, Down) and fault.passing

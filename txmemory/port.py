@@ -17,7 +17,14 @@ class Fault(Exception):
 
 
 class Busy(Fault):
-    """Others were in the way. Nothing was done; doing it again may succeed."""
+    """Others were in the way. Nothing was done; doing it again may succeed.
+
+    `raced`: another transaction came first, as is the normal course where transactions see snapshots.
+    """
+
+    def __init__(self, code: str = "", *, raced: bool = False) -> None:
+        super().__init__(code)
+        self.raced = raced
 
 
 class Lost(Fault):

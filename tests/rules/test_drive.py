@@ -102,6 +102,7 @@ DONE = (Done(outcome()),)
         ((DONE,), 1),
         ((Busy(), Busy(), DONE), 3),
         ((Lost(), DONE), 2),
+        ((*[Busy("40001", raced=True)] * 12, DONE), 13),
         ((AWAY, AWAY, Lost(), AWAY, Busy(), DONE), 6),
     ],
 )

@@ -45,5 +45,12 @@ def test_what_passes_of_itself_is_told_from_what_does_not(state: str, *, passing
     assert fault.passing is passing
 
 
+def test_who_lost_a_race_is_told_from_who_met_a_lock() -> None:
+    raced, locked = (fault_of_state(state, "ERROR", sent=True) for state in ("40001", "55P03"))
+    assert isinstance(raced, Busy)
+    assert isinstance(locked, Busy)
+    assert (raced.raced, locked.raced) == (True, False)
+
+
 def test_an_error_that_our_statements_never_meet_is_damage() -> None:
     assert isinstance(fault_of_state("23505", "ERROR", sent=True), Corrupted)

@@ -27,7 +27,7 @@ def fault_of_state(state: str | None, severity: str | None, *, sent: bool) -> Ex
     wherever it stood, behind the commit too, and a pooler speaks for a server that it has lost.
     """
     if state in _RETRYABLE:
-        return Busy(state)
+        return Busy(state, raced=state == "40001")
     if sent and (state is None or severity != "ERROR" or state.startswith(_AMBIGUOUS)):
         return Lost(state or NO_STATE)
     if state in _IDLE:
