@@ -21,10 +21,11 @@ DECLARE
     v_named int := cardinality(p_ids);  -- places 1 .. v_named are the named heads, what comes behind was found here
     v_generation bigint; v_token bigint; v_holder text;
     v_seq bigint; v_last_at bigint; v_sealed boolean; v_found int := 0;
+    v_ends timestamptz := statement_timestamp() + p_lock_timeout::interval;  -- of all waits for locks together
     v_now bigint; v_at bigint; v_newest bigint := 0;
     v_assumed bigint;  -- `at` of heads that were made whole, or NULL: then they are placeholders
     v_head @schema@.item; v_row record;
-    v_entry int; v_place int; v_change int; v_guard int; v_bound int; v_part int;
+    v_left text; v_entry int; v_place int; v_change int; v_guard int; v_bound int; v_part int;
     v_status text[] := array_fill(NULL::text, ARRAY[v_entries]);
     -- the heads, by place, and how the commit leaves them
     h_open boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);  -- named by an entry that is not yet answered
@@ -154,8 +155,10 @@ BEGIN
         END IF;
     END IF;
 
-    -- 4: namespaces, in order, only with bounds
+    -- 4: namespaces, in order, only with bounds; each class of locks has what is left of the time
     FOR v_bound IN 1 .. cardinality(p_bound_namespaces) LOOP
+        v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+        v_kind := set_config('lock_timeout', v_left, true);
         INSERT INTO @schema@.namespace (tenant, namespace) VALUES (p_tenant, p_bound_namespaces[v_bound])
         ON CONFLICT (tenant, namespace) DO NOTHING;
         IF FOUND THEN
@@ -197,6 +200,8 @@ BEGIN
         v_assumed := greatest(v_now, coalesce(v_last_at, 0) + 1);
     END IF;
     v_ordinal := 0;
+    v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+    v_kind := set_config('lock_timeout', v_left, true);
     FOR v_place IN 1 .. v_named LOOP
         v_change := h_put[v_place];
         CONTINUE WHEN v_change IS NULL AND h_absent[v_place] IS NOT TRUE;
@@ -325,6 +330,8 @@ BEGIN
                 SELECT array_agg(u.id ORDER BY u.id COLLATE "C") INTO v_unlocked
                   FROM unnest(v_candidates) AS u (id) WHERE u.id <> ALL (v_locked);
                 EXIT WHEN v_unlocked IS NULL;
+                v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+                v_kind := set_config('lock_timeout', v_left, true);
                 FOR v_part IN 1 .. cardinality(v_unlocked) LOOP
                     PERFORM 1 FROM @schema@.item i
                       WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound]
