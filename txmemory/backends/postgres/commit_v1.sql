@@ -155,7 +155,7 @@ BEGIN
         END IF;
     END IF;
 
-    -- 4: namespaces, in order, only with bounds; each class of locks has what is left of the time
+    -- 4: namespaces, in order, only with bounds; each lock has what is left of the time
     FOR v_bound IN 1 .. cardinality(p_bound_namespaces) LOOP
         v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
         v_kind := set_config('lock_timeout', v_left, true);
@@ -200,11 +200,11 @@ BEGIN
         v_assumed := greatest(v_now, coalesce(v_last_at, 0) + 1);
     END IF;
     v_ordinal := 0;
-    v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
-    v_kind := set_config('lock_timeout', v_left, true);
     FOR v_place IN 1 .. v_named LOOP
         v_change := h_put[v_place];
         CONTINUE WHEN v_change IS NULL AND h_absent[v_place] IS NOT TRUE;
+        v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+        v_kind := set_config('lock_timeout', v_left, true);
         IF v_assumed IS NOT NULL AND v_change IS NOT NULL THEN
             INSERT INTO @schema@.item (tenant, namespace, id, live, revision, kind, attributes, created_at, updated_at,
                                        expires_at, importance, added_at, added_ordinal)
@@ -224,6 +224,8 @@ BEGIN
         h_live[v_place] := false;
         h_revision[v_place] := 0;
         CONTINUE WHEN h_new[v_place] OR NOT h_open[v_place];
+        v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+        v_kind := set_config('lock_timeout', v_left, true);
         SELECT i.* INTO v_head FROM @schema@.item i
          WHERE i.tenant = p_tenant AND i.namespace = p_namespaces[v_place] AND i.id = p_ids[v_place] FOR UPDATE;
         IF p_clock IS NULL THEN
@@ -239,6 +241,8 @@ BEGIN
         v_newest := greatest(v_newest, v_head.updated_at);
     END LOOP;
     IF p_sweep_namespace IS NOT NULL THEN
+        v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+        v_kind := set_config('lock_timeout', v_left, true);
         FOR v_head IN
             SELECT i.* FROM @schema@.item i
              WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.live = 1
@@ -330,9 +334,9 @@ BEGIN
                 SELECT array_agg(u.id ORDER BY u.id COLLATE "C") INTO v_unlocked
                   FROM unnest(v_candidates) AS u (id) WHERE u.id <> ALL (v_locked);
                 EXIT WHEN v_unlocked IS NULL;
-                v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
-                v_kind := set_config('lock_timeout', v_left, true);
                 FOR v_part IN 1 .. cardinality(v_unlocked) LOOP
+                    v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+                    v_kind := set_config('lock_timeout', v_left, true);
                     PERFORM 1 FROM @schema@.item i
                       WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound]
                         AND i.id = v_unlocked[v_part] FOR UPDATE;

@@ -23,8 +23,6 @@ from txmemory.port import Busy, Closed, Down, Lost
 Value = TypeVar("Value")
 COURTESY = 2.0
 """Seconds that an interrupted call takes at most to tell the server and to see what became of what it sent."""
-LATE = 0.2
-"""The same of a call whose deadline has passed."""
 
 
 class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
@@ -43,33 +41,22 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
         interval: float = 0.1,
         timeout: float | None = None,
     ) -> Value:
-        """Waits for the server, but not beyond `ends`. Late or interrupted, it tells the server and sees the end."""
+        """Waits for the server, but not beyond `ends`. Interrupted, it tells the server and sees how it ended."""
         if self.ends is not None and timeout is None:
             timeout = max(0.0, self.ends - time.monotonic())
         try:
             return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
         except INTERRUPTED:
-            if self._asked:
-                with suppress(psycopg.Error, OSError):
-                    await self._ended(gen, interval, COURTESY)
+            if self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+                await self._leave(gen, interval)
             raise
-        except psycopg.OperationalError:
-            if not self._asked:
-                raise
-            return await self._ended(gen, interval, LATE)  # the wait is over, not the call
 
-    @property
-    def _asked(self) -> bool:
-        """Whether the server is still at something."""
-        return self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE
-
-    async def _ended(self, gen: PQGen[Value], interval: float, seconds: float) -> Value:
-        """What becomes of a call that the server is asked to cancel, if it says so in time."""
-        ends = time.monotonic() + seconds
+    async def _leave(self, gen: PQGen[Value], interval: float) -> None:
+        ends = time.monotonic() + COURTESY
         with suppress(psycopg.Error, OSError):
-            await self.cancel_safe(timeout=seconds)
-        left = max(0.0, ends - time.monotonic())
-        return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=left)
+            await self.cancel_safe(timeout=COURTESY)
+            left = max(0.0, ends - time.monotonic())
+            await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=left)
 
     def noticed(self, diagnostic: psycopg.errors.Diagnostic) -> None:
         """Keeps a warning's code."""
