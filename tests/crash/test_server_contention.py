@@ -181,7 +181,7 @@ def load(tenant: Tenant, *, sweeping: bool) -> Counter[str]:
 def test_writes_replacements_and_deletions_by_clocks_an_hour_apart_turn_no_order_round_and_meet_no_deadlock(
     way: str, deadlocks: Deadlocks
 ) -> None:
-    """L5, C15: 8 clients on the same memories from shared scopes; the snapshot checks every order."""
+    """L5, C11, C15: 8 clients on the same memories from shared scopes; the snapshot checks every order."""
     tenant = fresh(way, deadlocks.url)
     told = load(tenant, sweeping=False)
     assert told.keys() <= {"done", Contended.__name__}
