@@ -79,13 +79,16 @@ class Clock:
 
 @contextmanager
 def replaced(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """The function in the place of the one of this name."""
-    original = owner.__dict__[name]
+    """The function in the place of the one of this name, which the owner has or inherits."""
+    original = owner.__dict__.get(name)
     setattr(owner, name, function)
     try:
         yield
     finally:
-        setattr(owner, name, original)
+        if original is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
 
 
 def profile(folder: Path, sizes: Sizes) -> str:
@@ -133,7 +136,7 @@ def _round(store: Store, scope: str, writes: int) -> dict[str, float]:
     call = clock.wrapped("the rest: drive, hand-over, Results", handle.write)
     with ExitStack() as stack:
         for stage, owner, name in STAGES:
-            stack.enter_context(replaced(owner, name, clock.wrapped(stage, owner.__dict__[name])))
+            stack.enter_context(replaced(owner, name, clock.wrapped(stage, getattr(owner, name))))
         for number in range(writes):
             clock.spent.clear()
             must(call(f"step-{number}", [made(TEXT)]))

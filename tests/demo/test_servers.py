@@ -69,7 +69,7 @@ def test_without_any_server_the_demonstration_brings_its_own(monkeypatch: pytest
 def test_a_server_that_is_not_there_is_told_in_a_line_without_its_url() -> None:
     command = [sys.executable, "-m", "txmemory.testing.demo", "--kills", "1"]
     for url, words in {
-        "postgresql://ada:secret@127.0.0.1:1/db": "FAILED: CONNECTION",
+        "postgresql://ada:secret@127.0.0.1:1/db": "FAILED: the server cannot be reached",
         "portable+postgresql://ada:secret@127.0.0.1:1/db": "FAILED: the database cannot be reached",
         "postgresql://ada:secret@127.0.0.1:1/db?pool_size=none": "FAILED: ValueError: pool_size",
     }.items():
