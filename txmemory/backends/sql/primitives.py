@@ -29,6 +29,7 @@ class StatementTables(Generic[Statement]):
 
     def __init__(self, statements: GuardStatements[Statement], clock: Callable[[], int]) -> None:
         self._statements = statements
+        self._columns = statements.columns
         self._clock = clock
 
     def fetch(self, statement: Statement, values: Bound, /) -> Sequence[Row]:
@@ -92,7 +93,7 @@ class StatementTables(Generic[Statement]):
         """Writes each head: whole where content came, else only its end."""
         self._each(
             self._statements.put_head,
-            self._statements.columns.item,
+            self._columns.item,
             [head_row(tenant, head, item) for head, item in changes if item is not None],
         )
         for head, item in changes:
@@ -109,11 +110,11 @@ class StatementTables(Generic[Statement]):
     def append_revisions(self, tenant: str, revisions: Sequence[Revision]) -> None:
         """Inserts the history's entries."""
         rows = [revision_row(tenant, each) for each in revisions]
-        self._each(self._statements.append_revision, self._statements.columns.revision, rows)
+        self._each(self._statements.append_revision, self._columns.revision, rows)
 
     def append_events(self, tenant: str, events: Sequence[Event]) -> None:
         """Inserts the log's entries; where the engine does not number them, their time is the least number."""
-        columns = self._statements.columns.event
+        columns = self._columns.event
         if columns[0] == "least":
             rows = [(event.at, *event_row(tenant, event)) for event in events]
         else:
@@ -128,7 +129,7 @@ class StatementTables(Generic[Statement]):
     def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
         """Inserts the ledger's rows."""
         rows = [(tenant, scope, event.key, event.seq) for event in events]
-        self._each(self._statements.record, self._statements.columns.ledger, rows)
+        self._each(self._statements.record, self._columns.ledger, rows)
 
     def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
         """Deletes rows of the ledger."""

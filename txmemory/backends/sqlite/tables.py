@@ -60,7 +60,7 @@ class SqliteTables(StatementTables[str]):
 
     def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
         """As they all do it, but for the first key."""
-        found = dict(super().applied(tenant, scope, keys[1:]))
+        found = dict(super().applied(tenant, scope, keys[1:])) if len(keys) > 1 else {}
         row = self._first
         if row is not None and row[0] is not None:
             found[keys[0]] = LedgerRow(keys[0], *recorded_from(row))
