@@ -22,7 +22,7 @@ from txmemory.port import Lost
 Row = TypeVar("Row")
 TRANSACTION_TIMEOUT = 170_000
 """The first version of the server that bounds a transaction."""
-ANSWER = 0.1
+ANSWER = 0.25
 """Seconds before the deadline at which the server stops to wait for a lock, so that it can still say so."""
 GRACE = 1.0
 """Seconds after the deadline until the server ends a transaction whose client it cannot hear."""

@@ -19,7 +19,7 @@ from txmemory.testing.aio.asking import OPERATIONS, contents, written
 from txmemory.testing.aio.storage import AsyncStorage
 from txmemory.testing.cases import needs
 
-SHORT = 0.2
+SHORT = 1.0
 """The deadline of a store whose call is to wait in vain."""
 
 

@@ -20,7 +20,7 @@ from txmemory.testing.cases import needs
 from txmemory.testing.sync.asking import OPERATIONS, contents, written
 from txmemory.testing.sync.storage import Storage
 
-SHORT = 0.2
+SHORT = 1.0
 """The deadline of a store whose call is to wait in vain."""
 
 
