@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 import txmemory
 from txmemory import CannotOpen, Memory, SchemaMismatch, must
 from txmemory.backends.portable.ground import ground_of
+from txmemory.backends.postgres.dialect import MIGRATING
 from txmemory.testing.server import PostgresServer
 
 
@@ -190,3 +191,15 @@ def test_an_aborted_transaction_is_not_joined(url: str) -> None:
             store.joined(connection).writer("run", 1).write("step", [])
         connection.rollback()
     engine.dispose()
+
+
+def test_a_migration_waits_for_others_no_longer_than_its_deadline(url: str) -> None:
+    with psycopg.connect(url) as other:
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
+        with pytest.raises(CannotOpen, match=r"\((55P03|57014)\)"):
+            txmemory.migrate(f"portable+{url}", deadline=1)
+
+
+def test_an_option_that_the_driver_does_not_know_is_no_damage(url: str) -> None:
+    with pytest.raises(CannotOpen, match=r"\(ProgrammingError\)"):
+        txmemory.open(f"portable+{url}?nothing_of_this_name=1")

@@ -262,3 +262,12 @@ def test_options_reach_the_driver_as_they_were_given(url: str) -> None:
             must(store.count())
             found = "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = %s"
             assert other.execute(found, [name]).fetchone() == (True,)
+
+
+def test_opening_waits_for_others_no_longer_than_its_deadline(url: str) -> None:
+    txmemory.migrate(url)
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE txmemory.schema IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(CannotOpen):
+            txmemory.open(url, deadline=1)
+    txmemory.open(url).close()

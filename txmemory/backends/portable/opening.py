@@ -70,6 +70,7 @@ def migrate(url: str, options: Mapping[str, str], patience: float, runtime_role:
         # Each statement has to see what was committed while the lock was waited for.
         with engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
             ground.refuse(connection)
+            ground.begin(connection, patience)
             _prepare(connection, ground)
             for grant in grants(schema, runtime_role):
                 connection.exec_driver_sql(grant)
@@ -95,6 +96,7 @@ def _pool(place: URL, options: Mapping[str, str], patience: float) -> dict[str, 
     wanted: dict[str, Any] = {"hide_parameters": True, "pool_pre_ping": True}
     if place.get_backend_name() != "sqlite":
         wanted |= {"pool_size": size, "max_overflow": 0, "pool_timeout": patience}
+    if place.get_driver_name() == "psycopg":  # each driver has a name of its own for this
         wanted["connect_args"] = {"connect_timeout": max(1, ceil(patience))}
     return wanted
 
@@ -159,5 +161,5 @@ def _version(connection: Connection, ground: Ground) -> str | None:
 
 def _cannot_open(error: SQLAlchemyError) -> CannotOpen:
     fault = fault_of(error, sent=False)
-    code = fault.code if isinstance(fault, Fault) else type(fault).__name__
+    code = fault.code if isinstance(fault, Fault) else str(fault)
     return CannotOpen(f"the database cannot be reached or used ({code})", code)

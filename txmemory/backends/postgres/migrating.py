@@ -54,8 +54,9 @@ def _refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:
 def check(place: Place) -> None:
     """Raises `SchemaMismatch` unless the schema is of this release; `CannotOpen` where it cannot be reached."""
     try:
-        with psycopg.connect(place.conninfo, autocommit=True, connect_timeout=place.patience) as connection:
+        with psycopg.connect(place.conninfo, connect_timeout=place.patience) as connection:
             _refuse_other_encodings(connection)
+            connection.execute("SELECT set_config('statement_timeout', %s, true)", [f"{place.patience}s"])
             version = version_of(connection, place.schema)
     except psycopg.Error as error:
         raise cannot_open(error) from None
