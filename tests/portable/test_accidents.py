@@ -1,6 +1,7 @@
 """What befalls a transaction of plain statements: cut and stalled commits, an exhausted pool, a frozen client."""
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,13 +9,16 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import txmemory
-from txmemory import Contended, Memory, OutcomeUnknown, Store, Unavailable, either, must
+from txmemory import Contended, Memory, OutcomeUnknown, Receipt, Store, Unavailable, either, must
+from txmemory.backends.portable.faults import fault_of
 from txmemory.backends.portable.ground import ground_of
 from txmemory.backends.portable.tables import PortableTables
 from txmemory.model.address import Presenter
+from txmemory.port import Busy, Down, Lost
 from txmemory.testing.faults import Cut, Stall, Where
 from txmemory.testing.proxy import Proxy
 from txmemory.testing.server import PostgresServer
@@ -158,22 +162,25 @@ def until(condition: Callable[[], bool]) -> None:
 def test_a_pool_without_a_free_connection_is_waited_for_no_longer_than_the_deadline(
     server: PostgresServer, database: str
 ) -> None:
-    """C12."""
-    url = f"portable+{server.url(database)}?pool_size=1"
-    with txmemory.open(url, deadline=0.2) as store, psycopg.connect(server.url(database)) as other:
-        must(store.writer("run", 1).write("step-1", [Memory("first")]))
+    """C12: while the one connection waits for a lock."""
+    engine = create_engine(dialect(server.url(database)), pool_size=1, max_overflow=0, pool_timeout=0.1)
+    patient = txmemory.open(engine=engine, deadline=PATIENCE)
+    hasty = txmemory.open(engine=engine, deadline=0.5)
+    must(patient.writer("run", 1).write("step-1", [Memory("first")]))
+    answers: list[object] = []
+    first = threading.Thread(
+        target=lambda: answers.append(either(patient.writer("run", 1).write("step-2", [Memory("x")])))
+    )
+    with psycopg.connect(server.url(database)) as other:
         other.execute("SELECT 1 FROM txmemory.scope FOR UPDATE")
-        answers: list[object] = []
-        first = threading.Thread(
-            target=lambda: answers.append(either(store.writer("run", 1).write("step-2", [Memory("x")])))
-        )
         first.start()
-        second = either(store.writer("else", 1).write("step-1", [Memory("y")]))
-        first.join()
+        until(lambda: waiting(server))
+        assert either(hasty.writer("else", 1).write("step-1", [Memory("y")])) == Contended()
         other.rollback()
-        assert answers == [Contended()]
-        assert not isinstance(second, OutcomeUnknown)
-        must(store.writer("run", 1).write("step-2", [Memory("x")]))
+    first.join()
+    assert [type(answer) for answer in answers] == [Receipt]
+    must(hasty.writer("else", 1).write("step-1", [Memory("y")]))
+    engine.dispose()
 
 
 def test_a_client_that_freezes_inside_its_transaction_holds_the_scope_no_longer_than_its_deadline(
@@ -199,3 +206,16 @@ def test_a_connection_that_the_server_has_ended_meanwhile_is_replaced(
         server.terminate(pid)
     must(direct.writer("run", 1).write("step-1", [Memory("b", id="b")]))
     assert must(direct.count()) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"), [("SQLITE_BUSY", Busy), ("SQLITE_FULL", Down), ("SQLITE_IOERR_FSYNC", Lost)]
+)
+def test_a_commit_that_failed_on_a_file_is_in_doubt_but_for_a_lock_or_a_full_disk(
+    name: str, fault: type[Exception]
+) -> None:
+    cause = sqlite3.OperationalError()
+    cause.sqlite_errorname = name
+    error = OperationalError("COMMIT", None, cause)
+    assert type(fault_of(error, sent=True)) is fault
+    assert type(fault_of(error, sent=False)) is (Down if fault is Lost else fault)

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 import txmemory
 from txmemory import CannotOpen, Memory, SchemaMismatch, must
 from txmemory.backends.portable.ground import ground_of
-from txmemory.backends.postgres.dialect import MIGRATING
+from txmemory.backends.postgres.dialect import MIGRATING, PRIVILEGES, grants
 from txmemory.testing.server import PostgresServer
 
 
@@ -203,3 +203,24 @@ def test_a_migration_waits_for_others_no_longer_than_its_deadline(url: str) -> N
 def test_an_option_that_the_driver_does_not_know_is_no_damage(url: str) -> None:
     with pytest.raises(CannotOpen, match=r"\(ProgrammingError\)"):
         txmemory.open(f"portable+{url}?nothing_of_this_name=1")
+
+
+@pytest.mark.parametrize(("version", "words"), [("9999", "newer"), ("0000", "newer"), (None, "missing")])
+def test_another_version_is_told_as_on_the_other_way(url: str, version: str | None, words: str) -> None:
+    if version is not None:
+        txmemory.migrate(url)
+        with psycopg.connect(url) as connection:
+            connection.execute("UPDATE txmemory.schema SET version_num = %s", [version])
+        with pytest.raises(SchemaMismatch, match=words):
+            txmemory.migrate(f"portable+{url}")
+    for scheme in ("", "portable+"):
+        with pytest.raises(SchemaMismatch, match=words):
+            txmemory.open(scheme + url)
+
+
+def test_where_no_function_runs_none_is_granted() -> None:
+    with_it, without = (grants("txmemory", "agent", function=there) for there in (True, False))
+    assert [each for each in with_it if each not in without] == [
+        "GRANT EXECUTE ON FUNCTION txmemory.commit_v1 TO agent"
+    ]
+    assert len(without) == len(PRIVILEGES) + 1

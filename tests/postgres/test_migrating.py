@@ -16,7 +16,8 @@ from psycopg import sql
 import txmemory
 from tests.tidy.project import ROOT
 from txmemory import CannotOpen, Memory, SchemaMismatch, must
-from txmemory.backends.postgres import dialect, migrating
+from txmemory.backends.postgres import dialect
+from txmemory.backends.sql import versions
 from txmemory.backends.sql.tables import KNOWN_VERSIONS
 from txmemory.testing.roles import with_options
 from txmemory.testing.server import PostgresServer
@@ -106,7 +107,7 @@ def test_another_version_is_refused_and_left_as_it_is(
     with pytest.raises(SchemaMismatch, match="newer"):
         txmemory.migrate(url)
     stamp(url, "0000")
-    monkeypatch.setattr(migrating, "KNOWN_VERSIONS", ("0000", *KNOWN_VERSIONS))
+    monkeypatch.setattr(versions, "KNOWN_VERSIONS", ("0000", *KNOWN_VERSIONS))
     with pytest.raises(SchemaMismatch, match=r"older.*txmemory\.migrate"):
         opened(url, way)
     stamp(url, "9999")

@@ -6,6 +6,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from txmemory.backends.sql.sqlstates import fault_of_state
+from txmemory.backends.sqlite import connecting
 from txmemory.port import Busy, Corrupted
 
 
@@ -17,9 +18,7 @@ def fault_of(error: SQLAlchemyError, *, sent: bool) -> Exception:
         return Corrupted(type(error).__name__)  # its text may quote what was bound
     cause = error.orig
     if isinstance(cause, sqlite3.Error):
-        from txmemory.backends.sqlite.connecting import fault_of as fault_of_file
-
-        return fault_of_file(cause)
+        return connecting.fault_of_commit(cause) if sent else connecting.fault_of(cause)
     state = _state(error)
     if state is None and not error.connection_invalidated and not _operational(error):
         return Corrupted(type(cause).__name__)

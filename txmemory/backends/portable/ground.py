@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
-from sqlalchemy import Connection, Select, false, select, text
+from sqlalchemy import Connection, Executable, Select, false, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateSchema
 from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.inmemory import system_clock
-from txmemory.backends.postgres.dialect import function
+from txmemory.backends.postgres.dialect import IDLE_LEAST, function, grants
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, bound_clock, database_clock, rising_number
@@ -27,9 +28,6 @@ _GIVEN = text(
 )
 _IDLE = text("SELECT set_config('idle_in_transaction_session_timeout', :limit, true)")
 _WAIT = text("SELECT set_config('lock_timeout', :limit, true)")
-IDLE_LEAST = 1_000
-"""Milliseconds: a transaction that has written here may always stay idle as long as this."""
-
 _LIMITS = text(
     "SELECT set_config('lock_timeout', :limit, true), set_config('statement_timeout', :limit, true), "
     "set_config('idle_in_transaction_session_timeout', :limit, true)"
@@ -41,8 +39,8 @@ class Ground:
     """A dialect's tables and statements."""
 
     tables: Tables
-    guard: GuardStatements[ClauseElement]
-    reads: ReadStatements[ClauseElement]
+    guard: GuardStatements[Executable]
+    reads: ReadStatements[Executable]
     clock: Callable[[], int] | None
     """This machine's clock where it is as good as the database's, else None."""
     time: Select[int]
@@ -55,8 +53,8 @@ class Ground:
     """Raises `CannotOpen` for a connection that would not do what is asked of it."""
     make: Callable[[Connection], None]
     """Makes the tables."""
-    renew: Callable[[Connection], None]
-    """Makes what each release makes anew."""
+    renew: Callable[[Connection, str | None], None]
+    """Makes what each release makes anew, and lets a role use the store."""
     embedded: bool
     """Whether opening makes them."""
 
@@ -87,7 +85,7 @@ def _server(schema: str) -> Ground:
         hold=_hold_on_server,
         refuse=_refuse_on_server,
         make=lambda connection: _make_on_server(connection, ours),
-        renew=lambda connection: _renew_on_server(connection, schema),
+        renew=lambda connection, role: _renew_on_server(connection, schema, role),
         embedded=False,
     )
 
@@ -107,14 +105,14 @@ def _file() -> Ground:
         hold=lambda connection, _seconds: _hold_file(connection, ours),
         refuse=lambda _connection: None,
         make=ours.metadata.create_all,
-        renew=lambda _connection: None,
+        renew=lambda _connection, _role: None,
         embedded=True,
     )
 
 
-def _as_it_is(statement: ClauseElement) -> ClauseElement:
+def _as_it_is(statement: ClauseElement) -> Executable:
     """SQLAlchemy compiles and caches expressions by itself."""
-    return statement
+    return cast(Executable, statement)
 
 
 def _begin_on_server(connection: Connection, seconds: float) -> None:
@@ -144,9 +142,12 @@ def _make_on_server(connection: Connection, ours: Tables) -> None:
     ours.metadata.create_all(connection)
 
 
-def _renew_on_server(connection: Connection, schema: str) -> None:
-    if connection.dialect.name == "postgresql":  # so that postgresql:// finds its function there, too
+def _renew_on_server(connection: Connection, schema: str, role: str | None) -> None:
+    runs_functions = connection.dialect.name == "postgresql"
+    if runs_functions:  # so that postgresql:// finds its own there, too
         connection.exec_driver_sql(function(schema))
+    for grant in grants(schema, role, function=runs_functions):
+        connection.exec_driver_sql(grant)
 
 
 def _refuse_on_server(connection: Connection) -> None:

@@ -100,9 +100,8 @@ def _carried_out(
     """No look without a lock comes first: on an older snapshot it would answer what is no longer true."""
 
     def steps() -> Reply:
-        waited = ground.hold(
-            connection, deadline
-        )  # on a file it begins what SQLAlchemy has only promised to begin
+        # First, since on a file it begins what SQLAlchemy has only promised to begin.
+        waited = ground.hold(connection, deadline)
         try:
             with connection.begin_nested():
                 tables = PortableTables(connection, ground, clock)
@@ -163,8 +162,6 @@ def _refuse_what_commits_by_itself(connection: Connection) -> None:
 
 def _autocommits(connection: Connection) -> bool:
     driver = connection.connection.dbapi_connection
-    if (
-        driver is None or connection.dialect.name == "sqlite"
-    ):  # whose driver begins for SQLAlchemy, or is told to
-        return False
+    if driver is None or connection.dialect.name == "sqlite":
+        return False  # SQLite's driver begins for SQLAlchemy, or is told to
     return connection.dialect.detect_autocommit_setting(driver)

@@ -11,10 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from txmemory.backends.portable.backend import AsyncPortable, Portable
 from txmemory.backends.portable.faults import fault_of, is_missing
 from txmemory.backends.portable.ground import Ground, ground_of
-from txmemory.backends.postgres.dialect import MIGRATING, grants
+from txmemory.backends.postgres.dialect import MIGRATING
 from txmemory.backends.postgres.place import pool_size_of, schema_of
-from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
-from txmemory.port import CannotOpen, Fault, SchemaMismatch
+from txmemory.backends.sql.tables import VERSION
+from txmemory.backends.sql.versions import refuse_to_migrate, refuse_to_open
+from txmemory.port import CannotOpen, Fault
 
 Clock = Callable[[], int]
 
@@ -71,9 +72,7 @@ def migrate(url: str, options: Mapping[str, str], patience: float, runtime_role:
         with engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
             ground.refuse(connection)
             ground.begin(connection, patience)
-            _prepare(connection, ground)
-            for grant in grants(schema, runtime_role):
-                connection.exec_driver_sql(grant)
+            _prepare(connection, ground, runtime_role)
     except SQLAlchemyError as error:
         raise _cannot_open(error) from None
     finally:
@@ -128,23 +127,22 @@ def _check(connection: Connection, ground: Ground) -> None:
     connection.rollback()
     if version is None and ground.embedded:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-        _prepare(connection, ground)
+        _prepare(connection, ground, None)
         connection.commit()
-    elif version != VERSION:
-        raise SchemaMismatch("the schema is missing or of another version: run txmemory.migrate")
+    else:
+        refuse_to_open(version)
 
 
-def _prepare(connection: Connection, ground: Ground) -> None:
+def _prepare(connection: Connection, ground: Ground, role: str | None) -> None:
     """Makes what is not there, inside the connection's transaction."""
     if not ground.embedded:
         connection.execute(select(func.pg_advisory_xact_lock(MIGRATING)))
     version = _version(connection, ground)
+    refuse_to_migrate(version)
     if version is None:
         ground.make(connection)
         connection.execute(ground.tables.version.insert(), {"version_num": VERSION})
-    elif version not in KNOWN_VERSIONS:
-        raise SchemaMismatch("the schema was made by a newer release")
-    ground.renew(connection)
+    ground.renew(connection, role)
 
 
 def _version(connection: Connection, ground: Ground) -> str | None:

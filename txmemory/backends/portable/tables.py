@@ -1,10 +1,8 @@
 """The guard's primitives over a SQLAlchemy connection, each lock a row's own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from sqlalchemy import Connection
-from sqlalchemy.sql import ClauseElement
+from sqlalchemy import Connection, Executable
 
 from txmemory.backends.portable.ground import Ground
 from txmemory.backends.primitives import HeadChange, ScopeRow
@@ -15,7 +13,7 @@ from txmemory.model.event import Event
 from txmemory.model.item import Head
 
 
-class PortableTables(StatementTables[ClauseElement]):
+class PortableTables(StatementTables[Executable]):
     """The primitives over one connection inside a transaction."""
 
     alone = False
@@ -30,17 +28,17 @@ class PortableTables(StatementTables[ClauseElement]):
     def _time(self) -> int:
         return self._connection.execute(self._ground.time, {"now": None}).scalar_one()
 
-    def fetch(self, statement: ClauseElement, values: Bound, /) -> Sequence[Row]:
+    def fetch(self, statement: Executable, values: Bound, /) -> Sequence[Row]:
         """All rows, as tuples."""
-        return self._connection.execute(_executable(statement), values).fetchall()
+        return self._connection.execute(statement, values).fetchall()
 
-    def _change(self, statement: ClauseElement, values: Bound) -> int:
-        return self._connection.execute(_executable(statement), values).rowcount
+    def _change(self, statement: Executable, values: Bound) -> int:
+        return self._connection.execute(statement, values).rowcount
 
-    def _each(self, statement: ClauseElement, columns: Sequence[str], rows: Sequence[Values]) -> None:
+    def _each(self, statement: Executable, columns: Sequence[str], rows: Sequence[Values]) -> None:
         if rows:
             named = [dict(zip(columns, row, strict=True)) for row in rows]
-            self._connection.execute(_executable(statement), named)
+            self._connection.execute(statement, named)
 
     def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
         """One statement that raises the fence or finds the presenter fenced, and holds the scope's row."""
@@ -98,7 +96,3 @@ class PortableTables(StatementTables[ClauseElement]):
             self._change(self._statements.drop_placeholder, place)
         for this in self._new_namespaces:
             self._change(self._statements.drop_namespace, this)
-
-
-def _executable(statement: ClauseElement) -> Any:
-    return statement

@@ -24,6 +24,9 @@ PRIVILEGES = {
 }
 """What opening, reading and writing need of each table; the log and the history are never changed."""
 
+IDLE_LEAST = 1_000
+"""Milliseconds: a joined transaction that has written here may always stay idle as long as this."""
+
 MIGRATING = 7_305_124_881_934_072
 """The advisory lock under which one migrates at a time; no write path takes one."""
 
@@ -103,16 +106,18 @@ def creation(schema: str) -> tuple[str, ...]:
     return tuple(made)
 
 
-def grants(schema: str, role: str | None) -> tuple[str, ...]:
-    """What lets a role open stores on the schema, and nothing beyond; nothing where no role is named."""
+def grants(schema: str, role: str | None, *, function: bool) -> tuple[str, ...]:
+    """What lets a role open stores on the schema, and nothing beyond; nothing where no role is named.
+
+    `function` says whether the one that commits is there.
+    """
     if role is None:
         return ()
-    here, to = _quoted(schema), _plain.identifier_preparer.quote(role)
+    quote = _plain.identifier_preparer.quote
+    here, to = _quoted(schema), quote(role)
+    called = (f"GRANT EXECUTE ON FUNCTION {here}.commit_v1 TO {to}",) if function else ()
     return (
         f"GRANT USAGE ON SCHEMA {here} TO {to}",
-        f"GRANT EXECUTE ON FUNCTION {here}.commit_v1 TO {to}",
-        *(
-            f"GRANT {privileges} ON {here}.{_plain.identifier_preparer.quote(table)} TO {to}"
-            for table, privileges in PRIVILEGES.items()
-        ),
+        *called,
+        *(f"GRANT {given} ON {here}.{quote(table)} TO {to}" for table, given in PRIVILEGES.items()),
     )

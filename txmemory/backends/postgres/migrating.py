@@ -8,8 +8,9 @@ from psycopg import sql
 from txmemory.backends.postgres.dialect import MIGRATING, creation, function, grants
 from txmemory.backends.postgres.faults import cannot_open
 from txmemory.backends.postgres.place import Place
-from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
-from txmemory.port import CannotOpen, SchemaMismatch
+from txmemory.backends.sql.tables import VERSION
+from txmemory.backends.sql.versions import refuse_to_migrate, refuse_to_open
+from txmemory.port import CannotOpen
 
 
 def version_of(connection: psycopg.Connection[tuple[str | None]], schema: str) -> str | None:
@@ -32,15 +33,14 @@ def migrate(place: Place, runtime_role: str | None) -> None:
             connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{place.patience}s"])
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
             version = version_of(connection, place.schema)
+            refuse_to_migrate(version)
             if version is None:
                 for statement in creation(place.schema):
                     connection.execute(statement)
                 stamped = {"table": sql.Identifier(place.schema, "schema"), "version": sql.Literal(VERSION)}
                 connection.execute(sql.SQL("INSERT INTO {table} VALUES ({version})").format(**stamped))
-            elif version not in KNOWN_VERSIONS:
-                raise SchemaMismatch("the schema was made by a newer release")
             connection.execute(function(place.schema))
-            for grant in grants(place.schema, runtime_role):
+            for grant in grants(place.schema, runtime_role, function=True):
                 connection.execute(grant)
     except psycopg.Error as error:
         raise cannot_open(error) from None
@@ -60,9 +60,4 @@ def check(place: Place) -> None:
             version = version_of(connection, place.schema)
     except psycopg.Error as error:
         raise cannot_open(error) from None
-    if version is None:
-        raise SchemaMismatch("the schema is missing: run txmemory.migrate")
-    if version not in KNOWN_VERSIONS:
-        raise SchemaMismatch("the schema was made by a newer release")
-    if version != VERSION:
-        raise SchemaMismatch("the schema was made by an older release: run txmemory.migrate")
+    refuse_to_open(version)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from urllib.parse import quote
 
-from txmemory.port import Busy, CannotOpen, Corrupted, Down
+from txmemory.port import Busy, CannotOpen, Corrupted, Down, Lost
 
 SYNCHRONOUS = ("FULL", "NORMAL", "EXTRA")
 MINIMUM = (3, 35, 0)
@@ -40,6 +40,12 @@ def fault_of(error: sqlite3.Error) -> Exception:
     if code.startswith(_CORRUPT):
         return Corrupted(code)
     return Down(code)
+
+
+def fault_of_commit(error: sqlite3.Error) -> Exception:
+    """What an error of COMMIT means: but for a lock or a full disk, what reached the disk is not known."""
+    code = code_of(error)
+    return fault_of(error) if code.startswith(("SQLITE_BUSY", "SQLITE_FULL")) else Lost(code)
 
 
 class _Translating:

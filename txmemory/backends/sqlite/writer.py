@@ -17,8 +17,8 @@ from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sqlite.connecting import (
     Place,
     ask_in_turns,
-    code_of,
     fault_of,
+    fault_of_commit,
     take_write_lock,
     translated,
 )
@@ -233,11 +233,11 @@ class Writer:
         try:
             self.commit(connection)
         except sqlite3.Error as error:
-            if code_of(error).startswith(("SQLITE_BUSY", "SQLITE_FULL")):
-                raise fault_of(error) from None
-            self._undo(connection)
-            self._drop()  # what reached the disk is not known, and neither is what this connection believes
-            raise Lost(code_of(error)) from None
+            fault = fault_of_commit(error)
+            if isinstance(fault, Lost):
+                self._undo(connection)
+                self._drop()  # what reached the disk is not known, and neither is what this connection believes
+            raise fault from None
 
     def _undo(self, connection: sqlite3.Connection) -> None:
         """Rolls back, unless the engine already has: a blind ROLLBACK would mask the cause."""

@@ -11,7 +11,7 @@ from psycopg.pq import Format, PipelineStatus, TransactionStatus
 from psycopg.rows import tuple_row
 
 from txmemory.backends.lifetime import Lifetime
-from txmemory.backends.postgres.dialect import SESSION, joined_call, read_statements
+from txmemory.backends.postgres.dialect import IDLE_LEAST, SESSION, joined_call, read_statements
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.sql.reading import Rows
@@ -24,8 +24,6 @@ Clock = Callable[[], int | None]
 
 READ_COMMITTED = ("read committed", "read uncommitted")
 """To PostgreSQL they are one. At the others a bound would count what was there when the transaction began."""
-IDLE_LEAST = 1_000
-"""Milliseconds: a transaction that has written here may always stay idle as long as this."""
 
 
 class Home(NamedTuple):
