@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from txmemory.flow.reading import ReadRefusal
+from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter
+from txmemory.memories.statistics import MemoryStats
 from txmemory.memories.translate import Expected, HistoryEntry, Source
-from txmemory.memories.values import Bounds, Custom, Memory, MemoryType
+from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
 from txmemory.model.address import Fence, Ref
 from txmemory.model.outcome import Outcome, Receipt
 from txmemory.model.refusal import (
@@ -13,7 +15,9 @@ from txmemory.model.refusal import (
     Contended,
     Fenced,
     FenceRequired,
+    IdChanged,
     KeyReused,
+    NotFound,
     OutcomeUnknown,
     Refusal,
     Sealed,
@@ -31,6 +35,7 @@ from txmemory.rules.settling import (
     PlainRefusal,
     SealRefusal,
     StoreRefusal,
+    UpdateRefusal,
     WriteRefusal,
 )
 
@@ -62,11 +67,14 @@ __all__ = [
     "ForgetRefusal",
     "ForkedStore",
     "HistoryEntry",
+    "IdChanged",
     "InMemoryStore",
     "KeyReused",
     "ManyRefusal",
     "Memory",
+    "MemoryStats",
     "MemoryType",
+    "NotFound",
     "Outcome",
     "OutcomeUnknown",
     "PlainRefusal",
@@ -84,9 +92,11 @@ __all__ = [
     "StoreRefusal",
     "TooManyToEvict",
     "Unavailable",
+    "UpdateRefusal",
     "WriteRefusal",
     "Writer",
     "either",
+    "entity_id_of",
     "migrate",
     "must",
     "open",

@@ -11,7 +11,7 @@ from returns.result import Failure, Success
 from tests.rules.examples import HERE, PRESENTER, at, outcome, put, write
 from txmemory.flow import reading, writing
 from txmemory.flow.requests import Answer, Flow, Request
-from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Store, WriteMany
+from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Swap, WriteMany
 from txmemory.model.commit import Commit, Done, Entry, Forgot, Found, Recorded
 from txmemory.model.filter import Everything
 from txmemory.model.item import Item, Revision, Stored
@@ -148,7 +148,7 @@ WRITES: list[tuple[str, Callable[[], Flow[Any]], tuple[object, ...], object]] = 
     ("not applied", lambda: writing.applied(Applied("k"), "t", PRESENTER), (Found({}),), None),
     ("forget", lambda: writing.forget_applied(ForgetApplied("k"), "t", PRESENTER), (Forgot(1),), True),
     ("seal", lambda: writing.seal("t", PRESENTER), (Forgot(3),), 3),
-    ("store", lambda: writing.store(Store(put("a")), "t"), (Done(OUTCOME),), OUTCOME),
+    ("store", lambda: writing.swap(Swap((put("a"),)), "t"), (Done(OUTCOME),), OUTCOME),
     ("delete", lambda: writing.delete(Delete(at("a")), "t"), (Done(OUTCOME),), OUTCOME),
     ("clear", lambda: writing.clear(Clear(HERE), "t"), (Done(OUTCOME),), OUTCOME),
 ]

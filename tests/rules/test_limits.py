@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.rules.examples import HERE, at, put, write
-from txmemory.memories.values import Bounds, Custom, Memory
+from txmemory.memories.bounds import Bounds
+from txmemory.memories.values import Custom, Memory
 from txmemory.model import limits
 from txmemory.model.address import (
     Presenter,

@@ -5,7 +5,7 @@ import pytest
 from tests.rules.examples import HERE, PRESENTER, at, put, replace, write
 from txmemory.model.address import Namespace
 from txmemory.model.canonical import opens
-from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Store, Write, WriteMany
+from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Swap, Write, WriteMany
 from txmemory.model.commit import Bound, Commit, Entry, Guard, Remove, RemoveWhere
 from txmemory.model.filter import Everything
 from txmemory.rules import planning
@@ -52,7 +52,7 @@ def test_each_call_becomes_one_transaction() -> None:
         "t", PRESENTER, (Entry("k", "forget"),)
     )
     assert planning.seal("t", PRESENTER) == Commit("t", PRESENTER, (Entry(None, "seal"),))
-    assert planning.store(Store(put("a"), bound), "t") == Commit(
+    assert planning.swap(Swap((put("a"),), (), bound), "t") == Commit(
         "t", None, (Entry(changes=(put("a"),)),), bound
     )
     assert planning.delete(Delete(at("a")), "t") == Commit(
@@ -69,7 +69,7 @@ def test_each_call_becomes_one_transaction() -> None:
         (planning.applied(Applied("k"), "t", PRESENTER), True),
         (planning.forget_applied(ForgetApplied("k"), "t", PRESENTER), False),
         (planning.seal("t", PRESENTER), False),
-        (planning.store(Store(put("a")), "t"), False),
+        (planning.swap(Swap((put("a"),)), "t"), False),
         (planning.delete(Delete(at("a")), "t"), False),
         (planning.clear(Clear(HERE), "t"), False),
         (Commit("t", PRESENTER, (Entry("k"), Entry("k", "forget"))), False),

@@ -37,7 +37,7 @@ def test_no_repr_of_a_command_or_of_its_commit_shows_anything_private() -> None:
     replace = wanted.Write("replace", KEY, (), sources=(guard,))
     many = wanted.WriteMany((write,))
     look, forget = wanted.Applied(KEY), wanted.ForgetApplied(KEY)
-    store, delete, clear = wanted.Store(put, (bound,)), wanted.Delete(HERE), wanted.Clear(NAMESPACE)
+    store, delete, clear = wanted.Swap((put,), (), (bound,)), wanted.Delete(HERE), wanted.Clear(NAMESPACE)
     commands: tuple[object, ...] = (write, replace, many, look, forget, store, delete, clear)
     commits = (
         planning.write(write, TENANT, WHO),
@@ -46,7 +46,7 @@ def test_no_repr_of_a_command_or_of_its_commit_shows_anything_private() -> None:
         planning.applied(look, TENANT, WHO),
         planning.forget_applied(forget, TENANT, WHO),
         planning.seal(TENANT, WHO),
-        planning.store(store, TENANT),
+        planning.swap(store, TENANT),
         planning.delete(delete, TENANT),
         planning.clear(clear, TENANT),
     )

@@ -19,11 +19,21 @@ def connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None)
 
 
-def schema_of(path: Path) -> list[tuple[str, ...]]:
-    """Every table and index as it was asked for, and those that the engine adds for keys."""
+def schema_of(path: Path) -> list[tuple[object, ...]]:
+    """Every table with its columns, and every index as it was asked for and those that the engine adds for keys."""
     with closing(connected(path)) as connection:
-        found = connection.execute("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema")
-        return sorted(found.fetchall())
+        found = connection.execute(
+            "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema"
+        ).fetchall()
+        tables = {name for kind, name, *_ in found if kind == "table"}
+        columns = [
+            ("column", name, *column)
+            for name in tables
+            for column in connection.execute("SELECT * FROM pragma_table_xinfo(?)", [name])
+        ]
+        options = connection.execute("SELECT 'option', name, type, ncol, wr, strict FROM pragma_table_list")
+        named = [(kind, name, table, "" if kind == "table" else sql) for kind, name, table, sql in found]
+        return sorted([*named, *columns, *options.fetchall()], key=repr)
 
 
 @pytest.fixture

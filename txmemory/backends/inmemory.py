@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -13,10 +14,23 @@ from txmemory.backends.steps import carry_out
 from txmemory.model.address import Address, Fence, Namespace, Presenter
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.event import Event
-from txmemory.model.filter import Condition
+from txmemory.model.filter import Condition, Everything
 from txmemory.model.item import Head, Revision, Stored
-from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
-from txmemory.rules import order
+from txmemory.model.query import (
+    COUNTED_ATTRIBUTES,
+    Count,
+    Events,
+    Figures,
+    Get,
+    KeyCount,
+    Keys,
+    Page,
+    Query,
+    Revisions,
+    Select,
+    Totals,
+)
+from txmemory.rules import bounds, order
 from txmemory.rules.fencing import Standing, advanced
 from txmemory.rules.matches import matches
 from txmemory.rules.recording import outcome_of
@@ -107,14 +121,14 @@ class _Tables:
         return {address: head for address, head in found if head is not None}
 
     def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
-        return [
-            head
-            for head in self._live(tenant, namespace)
-            if matches(condition, _kind(self._state, tenant, head))
-        ]
+        live = self._live(tenant, namespace)
+        return [head for head in live if matches(condition, _stored(self._state, tenant, head))]
 
     def count_live(self, tenant: str, namespace: Namespace, most: int) -> int:
         return min(most, len(self._live(tenant, namespace)))
+
+    def count_past(self, tenant: str, namespace: Namespace, now: int, cutoff: int, most: int) -> int:
+        return sum(bounds.past(head, now, cutoff) for head in self._live(tenant, namespace))
 
     def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
         live = self._live(tenant, namespace)
@@ -171,11 +185,6 @@ class _Tables:
 
     def _live(self, tenant: str, namespace: Namespace) -> list[Head]:
         return [head for head in self._heads(tenant, namespace).values() if head.live]
-
-
-def _kind(state: State, tenant: str, head: Head) -> str:
-    item = state.revisions[tenant, head.address][-1].item
-    return item.kind if item is not None else ""
 
 
 class InMemory:
@@ -252,12 +261,14 @@ def _answer(state: State, query: Query[Any], now: int) -> Page[Any]:
             live = [head for head in heads if head is not None and live_revision(head, now)]
             return Page(tuple(_stored(state, tenant, head) for head in live))
         case Select(after=after, limit=limit):
-            found = sorted(_selected(state, query, now), key=_by_recall, reverse=True)
+            found = sorted(_selected(state, query, query.condition, now), key=_by_recall, reverse=True)
             if after is not None:
-                found = [head for head in found if _by_recall(head) < after]
-            return _page([_stored(state, query.tenant, head) for head in found[: limit + 1]], limit)
+                found = [stored for stored in found if _by_recall(stored) < after]
+            return _page(found[: limit + 1], limit)
         case Count():
-            return Page((sum(1 for _ in _selected(state, query, now)),))
+            return Page((sum(1 for _ in _selected(state, query, query.condition, now)),))
+        case Figures():
+            return Page((_totals(list(_selected(state, query, Everything(), now))),))
         case Revisions(tenant=tenant, address=address, after=after, limit=limit):
             history = state.revisions.get((tenant, address), ())
             return _page([each for each in history if each.revision > after], limit)
@@ -281,10 +292,26 @@ def _answer(state: State, query: Query[Any], now: int) -> Page[Any]:
             raise TypeError("not a query")
 
 
-def _selected(state: State, query: "Select | Count", now: int) -> Iterable[Head]:
+def _selected(
+    state: State, query: Select | Count | Figures, condition: Condition, now: int
+) -> Iterable[Stored]:
     for head in state.heads.get((query.tenant, query.namespace), {}).values():
-        if live_revision(head, now) and matches(query.condition, _kind(state, query.tenant, head)):
-            yield head
+        if live_revision(head, now):
+            stored = _stored(state, query.tenant, head)
+            if matches(condition, stored):
+                yield stored
+
+
+def _totals(found: Sequence[Stored]) -> Totals:
+    times = [stored.created_at for stored in found]
+    texts = [{stored.item.attributes.get(name) for stored in found} for name in COUNTED_ATTRIBUTES]
+    return Totals(
+        kinds=tuple(sorted(Counter(stored.item.kind for stored in found).items())),
+        distinct=tuple(sum(isinstance(text, str) for text in taken) for taken in texts),
+        embedded=sum(stored.item.embedding is not None for stored in found),
+        oldest=min(times, default=None),
+        newest=max(times, default=None),
+    )
 
 
 def _stored(state: State, tenant: str, head: Head) -> Stored:

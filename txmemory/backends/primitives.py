@@ -78,6 +78,10 @@ class Tables(Protocol):
         """How many live heads there are, expired ones too, counted to `most`."""
         ...
 
+    def count_past(self, tenant: str, namespace: Namespace, now: int, cutoff: int, most: int) -> int:
+        """How many live heads expired by `now` or were created before `cutoff`, counted to about `most`."""
+        ...
+
     def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
         """Up to `most` live heads: those expired at `now` by (expires_at, id), then the rest by (created_at, id)."""
         ...

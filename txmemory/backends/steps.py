@@ -25,8 +25,10 @@ from txmemory.model.commit import (
     Put,
     Recorded,
     Remove,
+    RemoveListed,
     RemoveWhere,
     Reply,
+    Trim,
 )
 from txmemory.model.event import Effect, Event, Kind, Reason
 from txmemory.model.item import Head, Item, Revision, commitment
@@ -99,10 +101,17 @@ class _Draft:
             if entry.guards or entry.sources:
                 named.update(guard.address for guard in (*entry.guards, *entry.sources))
             for change in entry.changes:
-                if isinstance(change, RemoveWhere):
-                    swept.append(change)
-                else:
-                    named.add(change.address)
+                match change:
+                    case Put(address=address) | Remove(address=address):
+                        named.add(address)
+                    case RemoveWhere():
+                        swept.append(change)
+                    case RemoveListed(namespace=namespace, listed=here):
+                        named.update([Address(namespace, id) for id, _ in here])
+                    case Trim():
+                        pass
+                    case unreachable:
+                        assert_never(unreachable)
         if self.commit.bounds:
             names = sorted((bound.namespace for bound in self.commit.bounds), key=namespace_text)
             self.tables.lock_namespaces(tenant, names)
@@ -121,15 +130,25 @@ class _Draft:
             actual[guard.address] = live_revision(self.heads.get(guard.address), self.now)
         if entry.ledger == "look" or not all(guard.accepts(actual[guard.address]) for guard in entry.guards):
             return Found(actual)
+        for change in entry.changes:
+            if isinstance(change, RemoveListed) and not self._as_listed(change):
+                return Found(actual)
         for source in entry.sources:
             if not source.accepts(live_revision(self.heads.get(source.address), self.now)):
                 return "superseded"
         return "stored"
 
+    def _as_listed(self, change: RemoveListed) -> bool:
+        return all(
+            live_revision(self.heads.get(Address(change.namespace, id)), self.now) == revision
+            for id, revision in change.listed
+        )
+
     def choose_victims(self, entries: Sequence[Entry]) -> int:
         """Fixes what the bounds evict; answers how many too many that is, 0 when it can be done."""
         puts = [change for entry in entries for change in entry.changes if isinstance(change, Put)]
-        if not puts:
+        trims = any(isinstance(change, Trim) for entry in entries for change in entry.changes)
+        if not puts and not trims:
             return 0
         ends = [change for entry in entries for change in entry.changes if isinstance(change, Remove)]
         for bound in sorted(self.commit.bounds, key=lambda each: namespace_text(each.namespace)):
@@ -138,7 +157,7 @@ class _Draft:
             new = sum(1 for put in here if not self._head_live(put.address))
             gone = sum(1 for address in ended if live_revision(self.heads.get(address), self.now))
             named = {put.address for put in here} | set(ended)
-            excess, stored = self._lock_excess(bound, new, gone, len(named))
+            excess, stored = self._lock_excess(bound, here, named, new, gone, trims=trims)
             if excess > limits.COMMIT_VICTIMS:
                 self.victims.clear()
                 return excess
@@ -147,24 +166,45 @@ class _Draft:
                 self.victims[bound.namespace] = bounds.victims(stored, arriving, named, excess, self.now)
         return 0
 
-    def _lock_excess(self, bound: Bound, new: int, gone: int, named: int) -> tuple[int, Sequence[Head]]:
+    def _lock_excess(
+        self, bound: Bound, puts: Sequence[Put], named: set[Address], new: int, gone: int, *, trims: bool
+    ) -> tuple[int, Sequence[Head]]:
         """How many are too many, and the locked ones that come into question.
 
         Counted again behind the locks where others may have ended or put some while they were waited for.
         """
-        tenant, namespace = self.commit.tenant, bound.namespace
-        most = bound.most + gone + limits.COMMIT_VICTIMS + 1
         stored: Sequence[Head] = ()
         counted = -1
         while True:
-            live = self.tables.count_live(tenant, namespace, most)
-            excess = bounds.excess(live, new, gone, bound.most)
+            excess = max(self._over_count(bound, new, gone), self._over_age(bound, puts, named))
+            if trims:
+                excess = min(excess, limits.COMMIT_VICTIMS)
             if excess == counted or not 0 < excess <= limits.COMMIT_VICTIMS:
                 return excess, stored
-            stored = self.tables.lock_victims(tenant, namespace, self.now, excess + named)
+            stored = self.tables.lock_victims(
+                self.commit.tenant, bound.namespace, self.now, excess + len(named)
+            )
             if self.tables.alone:
                 return excess, stored
             counted = excess
+
+    def _over_count(self, bound: Bound, new: int, gone: int) -> int:
+        if bound.most is None:
+            return 0
+        most = bound.most + gone + limits.COMMIT_VICTIMS + 1
+        live = self.tables.count_live(self.commit.tenant, bound.namespace, most)
+        return bounds.excess(live, new, gone, bound.most)
+
+    def _over_age(self, bound: Bound, puts: Sequence[Put], named: set[Address]) -> int:
+        cutoff = bounds.cutoff(bound, self.now)
+        if cutoff is None:
+            return 0
+        most = limits.COMMIT_VICTIMS + 1 + len(named)
+        stored = self.tables.count_past(self.commit.tenant, bound.namespace, self.now, cutoff, most)
+        changed = [self.heads[address] for address in named if self._head_live(address)]
+        arriving = [self._put_head(put) for put in puts]
+        past = [sum(bounds.past(head, self.now, cutoff) for head in heads) for heads in (changed, arriving)]
+        return stored - past[0] + past[1]
 
     def _head_live(self, address: Address) -> bool:
         head = self.heads.get(address)
@@ -194,6 +234,11 @@ class _Draft:
                     case Remove(address=address, reason=reason):
                         if live_revision(self.heads.get(address), self.now):
                             effects.append(self._remove(self.heads[address], reason))
+                    case RemoveListed(namespace=namespace, listed=listed, reason=reason):
+                        addresses = [Address(namespace, id) for id, _ in listed]
+                        effects.extend(self._remove(self.heads[address], reason) for address in addresses)
+                    case Trim():
+                        pass
                     case RemoveWhere(reason=reason):
                         ended = sorted(self.heads.values(), key=lambda head: head.address.order)
                         effects.extend(self._remove(head, self._ending(head, reason)) for head in ended)
@@ -230,13 +275,13 @@ class _Draft:
         )
 
     def evict(self) -> None:
-        """Ends the victims; they belong to the last stored entry that puts something."""
+        """Ends the victims; they belong to the last stored entry that puts something, or to the one that trims."""
         if not self.victims:
             return
         last = next(
             effects
             for _, entry, status, effects in reversed(self.applied)
-            if status == "stored" and any(isinstance(change, Put) for change in entry.changes)
+            if status == "stored" and any(isinstance(change, Put | Trim) for change in entry.changes)
         )
         for namespace in self.victims:
             for victim in self.victims[namespace]:

@@ -10,8 +10,21 @@ from txmemory.model import limits
 from txmemory.model.address import Address, Namespace
 from txmemory.model.filter import Condition
 from txmemory.model.item import Revision, Stored
-from txmemory.model.query import Count, Get, KeyCount, Keys, Page, Query, Revisions, Select
+from txmemory.model.query import (
+    Count,
+    Figures,
+    Get,
+    KeyCount,
+    Keys,
+    Page,
+    Query,
+    Revisions,
+    Select,
+    Totals,
+)
 from txmemory.model.refusal import Contended, Unavailable
+from txmemory.rules.matches import matches
+from txmemory.rules.narrowing import narrowed
 
 ReadRefusal = Contended | Unavailable
 Row = TypeVar("Row")
@@ -26,15 +39,30 @@ def get(tenant: str, address: Address) -> Flow[Result[Stored | None, ReadRefusal
 
 
 def recall(
-    tenant: str, namespace: Namespace, condition: Condition, limit: int
+    tenant: str, namespace: Namespace, condition: Condition, limit: int | None
 ) -> Flow[Result[list[Stored], ReadRefusal]]:
-    """The newest `limit` items that the condition accepts."""
+    """The newest `limit` items that the condition accepts, or with None all of them."""
+    return (yield from selected(tenant, namespace, condition, limit, lambda stored: stored))
 
-    def behind(last: Stored | None, rows: int) -> Query[Stored]:
-        after = None if last is None else (last.created_at, last.address.id)
-        return Select(tenant, namespace, condition, after, rows)
 
-    return (yield from _pages(behind, limit))
+def selected(
+    tenant: str, namespace: Namespace, condition: Condition, limit: int | None, made: Callable[[Stored], Row]
+) -> Flow[Result[list[Row], ReadRefusal]]:
+    """What is made of the newest `limit` items that the condition accepts: a page of them is held at a time."""
+    sure, exact = narrowed(condition)
+    found: list[Row] = []
+    after: tuple[int, str] | None = None
+    while limit is None or len(found) < limit:
+        few = exact and limit is not None
+        rows = min(limits.PAGE_ROWS, limit - len(found)) if few and limit is not None else limits.PAGE_ROWS
+        page: Page[Stored] | ReadRefusal = yield Select(tenant, namespace, sure, after, rows)
+        if not isinstance(page, Page):
+            return Failure(page)
+        found.extend(made(stored) for stored in page.rows if exact or matches(condition, stored))
+        if not page.more:
+            break
+        after = page.rows[-1].created_at, page.rows[-1].address.id
+    return Success(found if limit is None else found[:limit])
 
 
 def history(tenant: str, address: Address) -> Flow[Result[list[Revision], ReadRefusal]]:
@@ -57,7 +85,16 @@ def keys(tenant: str, scope: str, after: str, limit: int) -> Flow[Result[list[st
 
 def count(tenant: str, namespace: Namespace, condition: Condition) -> Flow[Result[int, ReadRefusal]]:
     """How many live items the condition accepts."""
-    return (yield from _one(Count(tenant, namespace, condition)))
+    sure, exact = narrowed(condition)
+    if exact:
+        return (yield from _one(Count(tenant, namespace, sure)))
+    found = yield from selected(tenant, namespace, condition, None, lambda _: None)
+    return found.map(len)
+
+
+def figures(tenant: str, namespace: Namespace) -> Flow[Result[Totals, ReadRefusal]]:
+    """What a namespace holds, in figures."""
+    return (yield from _one(Figures(tenant, namespace)))
 
 
 def key_count(tenant: str, scope: str | None) -> Flow[Result[int, ReadRefusal]]:
@@ -65,8 +102,8 @@ def key_count(tenant: str, scope: str | None) -> Flow[Result[int, ReadRefusal]]:
     return (yield from _one(KeyCount(tenant, scope)))
 
 
-def _one(query: Query[int]) -> Flow[Result[int, ReadRefusal]]:
-    page: Page[int] | ReadRefusal = yield query
+def _one(query: Query[Row]) -> Flow[Result[Row, ReadRefusal]]:
+    page: Page[Row] | ReadRefusal = yield query
     return Success(page.rows[0]) if isinstance(page, Page) else Failure(page)
 
 

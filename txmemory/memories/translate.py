@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
-from txmemory.memories.values import Bounds, Memory
+from txmemory.memories.values import Memory
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace, Ref, checked_id
 from txmemory.model.canonical import checked_integer
-from txmemory.model.commit import Bound, Guard, Put
+from txmemory.model.commit import Guard, Put
 from txmemory.model.event import Reason
 from txmemory.model.item import Revision, Stored, moment
 
@@ -71,6 +71,13 @@ def sources_of(namespace: Namespace, remove: Iterable[Source]) -> tuple[Guard, .
     return tuple([_source(namespace, each) for each in remove])
 
 
+def ends_of(namespace: Namespace, remove: Iterable[Memory | str]) -> tuple[Address, ...]:
+    """What shall be there no more, at whatever revision."""
+    if isinstance(remove, str | Memory):
+        raise TypeError("remove must be a sequence of memories or ids")
+    return tuple([_source(namespace, each).address for each in remove])
+
+
 def _source(namespace: Namespace, source: Source) -> Guard:
     match source:
         case Memory(id=id, revision=revision, namespace=where):
@@ -88,15 +95,6 @@ def _source(namespace: Namespace, source: Source) -> Guard:
             return Guard(Address(namespace, checked_id(id)), checked)
         case _:
             raise TypeError("remove takes memories, refs, ids or (id, revision)")
-
-
-def bounds_of(namespace: Namespace, bounds: Bounds | None) -> tuple[Bound, ...]:
-    """The bounds of one namespace."""
-    if bounds is None:
-        return ()
-    if not isinstance(bounds, Bounds):
-        raise TypeError("bounds must be a Bounds")
-    return (Bound(namespace, bounds.max_memories),)
 
 
 def history_entry_from(revision: Revision) -> HistoryEntry:

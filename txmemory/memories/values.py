@@ -1,6 +1,7 @@
 """A memory, its types, and the bounds that a namespace of memories may be given."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +11,16 @@ from typing import Any, Self
 from txmemory.model import limits
 from txmemory.model.address import Namespace, checked_id
 from txmemory.model.canonical import checked_integer, checked_text, generated_id
-from txmemory.model.item import NO_ATTRIBUTES, Item, Stored, microseconds, moment
+from txmemory.model.item import (
+    NO_ATTRIBUTES,
+    Item,
+    Stored,
+    checked_importance,
+    embedding_bytes,
+    embedding_from,
+    microseconds,
+    moment,
+)
 
 CUSTOM = "custom:"
 
@@ -67,8 +77,9 @@ class Memory:
 
     `content` is at most 1 MiB of UTF-8; `metadata` maps text to text, at most 64 KiB; `importance` is in 0 .. 1;
     `timestamp` is an aware datetime, kept to the microsecond in UTC, and None lets the store's clock fill it.
-    Without `id` a new one is made. A memory that was read carries the `revision` it was read at and the `timestamp`
-    that the store filled in; two memories are equal when all but the revision is.
+    `embedding` is at most 16,384 finite numbers, kept as float32. Without `id` a new one is made. A memory that was
+    read carries the `revision` it was read at and the `timestamp` that the store filled in; two memories are equal
+    when all but the revision is.
 
     >>> Memory("Ada drinks green tea", memory_type="user_fact", metadata={"user_id": "ada"}).memory_type
     <MemoryType.USER_FACT: 'user_fact'>
@@ -79,6 +90,7 @@ class Memory:
     metadata: Mapping[str, str] = field(hash=False)
     timestamp: datetime | None
     importance: float | None
+    embedding: tuple[float, ...] | None
     id: str
     revision: int | None = field(compare=False)
     item: Item = field(init=False, repr=False, compare=False)
@@ -93,6 +105,7 @@ class Memory:
         metadata: Mapping[str, str] | None = None,
         timestamp: datetime | None = None,
         importance: float | None = None,
+        embedding: Iterable[float] | None = None,
         id: str | None = None,
         revision: int | None = None,
     ) -> None:
@@ -103,6 +116,7 @@ class Memory:
             attributes=NO_ATTRIBUTES if metadata is None else _checked_metadata(metadata),
             created_at=None if timestamp is None else microseconds(timestamp, "timestamp"),
             importance=importance,
+            embedding=None if embedding is None else embedding_bytes(embedding),
         )
         if revision is not None:
             revision = checked_integer(revision, "revision", 1, limits.INTEGER_MOST)
@@ -133,10 +147,86 @@ class Memory:
         put(self, "metadata", item.attributes)
         put(self, "timestamp", None if item.created_at is None else moment(item.created_at))
         put(self, "importance", item.importance)
+        put(self, "embedding", None if item.embedding is None else embedding_from(item.embedding))
         put(self, "id", id)
         put(self, "revision", revision)
         put(self, "item", item)
         put(self, "namespace", namespace)
+
+    @classmethod
+    def from_conversation(cls, content: str, role: str, conversation_id: str | None = None) -> Self:
+        """What somebody said: metadata `role`, and `conversation_id` where it is given."""
+        metadata = {"role": role, "conversation_id": conversation_id}
+        return cls(content, memory_type=MemoryType.CONVERSATION, metadata=_given(metadata))
+
+    @classmethod
+    def for_entity(cls, entity_id: str, name: str, fact: str, entity_type: str = "unknown") -> Self:
+        """A fact about an entity: metadata `entity_id`, `entity_name` and `entity_type`. See `entity_id_of`."""
+        metadata = {"entity_id": entity_id, "entity_name": name, "entity_type": entity_type}
+        return cls(fact, memory_type=MemoryType.ENTITY, metadata=metadata)
+
+    @classmethod
+    def from_knowledge(cls, content: str, source: str, chunk_index: int | None = None) -> Self:
+        """A piece of a document: metadata `source`, and `chunk_index` where it is given."""
+        metadata = {"source": source, "chunk_index": None if chunk_index is None else str(chunk_index)}
+        return cls(content, memory_type=MemoryType.KNOWLEDGE, metadata=_given(metadata))
+
+    @classmethod
+    def user_fact(cls, fact: str, user_id: str | None = None) -> Self:
+        """A fact about a user: metadata `user_id` where it is given."""
+        return cls(fact, memory_type=MemoryType.USER_FACT, metadata=_given({"user_id": user_id}))
+
+    @classmethod
+    def from_task(cls, description: str, outcome: str, *, success: bool) -> Self:
+        """A task and how it ended: metadata `success`, `true` or `false`."""
+        content = f"Task: {description}\nOutcome: {outcome}"
+        metadata = {"success": "true" if success else "false"}
+        return cls(content, memory_type=MemoryType.TASK, metadata=metadata)
+
+    def with_content(self, content: str) -> Self:
+        """The same with other content, and without the embedding, which was of the old one."""
+        checked = checked_text(content, "content", limits.TEXT_BYTES, empty=True)
+        return self._changed(replace(self.item, text=checked, embedding=None))
+
+    def with_metadata(self, metadata: Mapping[str, str]) -> Self:
+        """The same with these keys set beside, or in the place of, those that there are."""
+        return self._changed(replace(self.item, attributes={**self.metadata, **_checked_metadata(metadata)}))
+
+    def with_importance(self, importance: float) -> Self:
+        """The same with this importance, the nearest in 0 .. 1."""
+        return self._changed(
+            replace(self.item, importance=checked_importance(max(0.0, min(importance, 1.0))))
+        )
+
+    def with_embedding(self, embedding: Iterable[float] | None) -> Self:
+        """The same with this embedding, or with none."""
+        packed = None if embedding is None else embedding_bytes(embedding)
+        return self._changed(replace(self.item, embedding=packed))
+
+    def _changed(self, item: Item) -> Self:
+        memory = object.__new__(type(self))
+        memory._fill(item, self.memory_type, self.id, self.revision, self.namespace)
+        return memory
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it has an embedding."""
+        return self.embedding is not None
+
+    @property
+    def source(self) -> str | None:
+        """Metadata `source`."""
+        return self.metadata.get("source")
+
+    @property
+    def conversation_id(self) -> str | None:
+        """Metadata `conversation_id`."""
+        return self.metadata.get("conversation_id")
+
+    @property
+    def agent_id(self) -> str | None:
+        """Metadata `agent_id`."""
+        return self.metadata.get("agent_id")
 
     def __reduce__(self) -> tuple[object, ...]:
         """A memory may travel between processes; its read-only map is made anew there."""
@@ -145,6 +235,7 @@ class Memory:
             "metadata": dict(self.metadata),
             "timestamp": self.timestamp,
             "importance": self.importance,
+            "embedding": self.embedding,
             "id": self.id,
             "revision": self.revision,
         }
@@ -153,6 +244,19 @@ class Memory:
     def __repr__(self) -> str:
         """The type and the revision: content, id and metadata of people stay out of logs."""
         return f"<Memory {kind_of(self.memory_type).partition(':')[0]} revision={self.revision}>"
+
+
+def entity_id_of(name: str) -> str:
+    """The id of the entity of that name: in lower case, each run of whitespace an underscore.
+
+    >>> entity_id_of("Ada  Lovelace")
+    'ada_lovelace'
+    """
+    return re.sub(r"\s+", "_", checked_text(name, "name", limits.TEXT_KEY_BYTES).lower())
+
+
+def _given(metadata: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in metadata.items() if value is not None}
 
 
 def _arrived(content: str, made: dict[str, Any], namespace: Namespace | None) -> Memory:
@@ -168,14 +272,3 @@ def _checked_metadata(metadata: object) -> Mapping[str, str]:
         if not isinstance(key, str) or not isinstance(value, str):
             raise TypeError("metadata must map text to text")
     return MappingProxyType(dict(metadata))
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much a namespace may hold after a write: at most `max_memories`, 0 .. 100,000, the oldest go first."""
-
-    max_memories: int
-
-    def __post_init__(self) -> None:
-        most = checked_integer(self.max_memories, "max_memories", 0, limits.BOUND_MOST)
-        object.__setattr__(self, "max_memories", most)

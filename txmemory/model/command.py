@@ -8,6 +8,7 @@ from txmemory.model import limits
 from txmemory.model.address import Address, Namespace, checked_key, namespace_text
 from txmemory.model.canonical import GeneratedId, digest
 from txmemory.model.commit import Bound, Guard, Put
+from txmemory.model.filter import Condition
 
 FINGERPRINT_VERSION = 1
 OnMismatch = Literal["return", "refuse"]
@@ -61,7 +62,7 @@ class Write:
                 given += (namespace_text(namespace), None if ours else id, revision)
         if self.given_bounds:
             for bound in self.bounds:
-                given += (namespace_text(bound.namespace), bound.most)
+                given += (namespace_text(bound.namespace), bound.most, bound.age)
         return given
 
     @property
@@ -114,11 +115,24 @@ class ForgetApplied:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
-    """Store one item without a key."""
+class Swap:
+    """Store `puts`, then end `ends`, without a key; what is not there to end is left alone.
 
-    put: Put
+    An id that is put twice counts as its last occurrence. An id both put and ended, or over 1,000 items, is a
+    `ValueError`.
+    """
+
+    puts: tuple[Put, ...]
+    ends: tuple[Address, ...] = ()
     bounds: tuple[Bound, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "puts", last_occurrences(self.puts))
+        object.__setattr__(self, "ends", tuple(dict.fromkeys(self.ends)))
+        if not {put.address for put in self.puts}.isdisjoint(self.ends):
+            raise ValueError("an id is both added and removed")
+        if len(self.puts) + len(self.ends) > limits.COMMIT_ITEMS:
+            raise ValueError(f"one call names more than {limits.COMMIT_ITEMS} items")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +140,14 @@ class Delete:
     """End one item without a key; one that is not there is left alone."""
 
     address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMatching:
+    """End every item of a namespace that the condition accepts, without a key."""
+
+    namespace: Namespace = field(repr=False)
+    condition: Condition
 
 
 @dataclass(frozen=True, slots=True)

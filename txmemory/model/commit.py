@@ -50,19 +50,43 @@ class RemoveWhere(NamedTuple):
         return f"<RemoveWhere {self.reason}>"
 
 
-Change = Put | Remove | RemoveWhere
+class RemoveListed(NamedTuple):
+    """Ends these items of a namespace, any number, each at this revision. Stands alone in its commit.
+
+    Where one of them is at another, or gone, that is reported and nothing changes.
+    """
+
+    namespace: Namespace
+    listed: tuple[tuple[str, int], ...]
+    """(id, revision), each id once."""
+    reason: Reason
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<RemoveListed {len(self.listed)} {self.reason}>"
+
+
+class Trim(NamedTuple):
+    """Evicts what is over the commit's bound, as much of it as one commit may. Stands alone in its commit."""
+
+    def __repr__(self) -> str:
+        return "<Trim>"
+
+
+Change = Put | Remove | RemoveWhere | RemoveListed | Trim
 Ledger = Literal["record", "look", "forget", "seal"]
 
 
 class Bound(NamedTuple):
-    """A namespace may hold at most `most` live items after the commit."""
+    """What a namespace may hold after the commit: at most `most` live items, none older than `age` microseconds."""
 
     namespace: Namespace
-    most: int
+    most: int | None = None
+    age: int | None = None
 
     def __repr__(self) -> str:
-        """The number alone."""
-        return f"<Bound {self.most}>"
+        """The numbers alone."""
+        return f"<Bound {self.most} {self.age}>"
 
 
 class Entry(NamedTuple):

@@ -1,7 +1,8 @@
 """What a namespace stores at an id, as it is given and as it is found."""
 
 import math
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -49,7 +50,8 @@ class Item:
     """Content as a caller gives it: what search sees, any JSON beside it, and what a filter may look at.
 
     `data` is canonical JSON text (any value, at most 1 MiB), `attributes` a flat map that was copied when the item
-    was built, times are integer microseconds UTC. A `created_at` of None is filled by the store's clock.
+    was built, times are integer microseconds UTC. A `created_at` of None is filled by the store's clock. `embedding`
+    holds finite float32 numbers, the lowest byte first.
     """
 
     kind: str = field(repr=False)
@@ -59,6 +61,7 @@ class Item:
     created_at: int | None = None
     expires_at: int | None = None
     importance: float | None = None
+    embedding: bytes | None = field(default=None, repr=False)
     attributes_text: str = field(default="{}", init=False, repr=False, compare=False)
     _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -82,10 +85,15 @@ class Item:
             object.__setattr__(self, "expires_at", expires_at)
         if self.importance is not None:
             object.__setattr__(self, "importance", checked_importance(self.importance))
+        if self.embedding is not None and len(self.embedding) % 4:
+            raise ValueError("an embedding is not the bytes of float32 numbers")
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 over all that was given but `created_at`, which the store may fill in."""
+        """SHA-256 over what was given but `created_at`, which the store may fill in, and the embedding.
+
+        A model that is run again gives another vector for the same text.
+        """
         known = self._digest
         if known is None:
             known = digest(
@@ -93,6 +101,11 @@ class Item:
             )
             object.__setattr__(self, "_digest", known)
         return known
+
+    @property
+    def content_digest(self) -> bytes:
+        """SHA-256 over all that was given but `created_at`."""
+        return self.digest if self.embedding is None else salted_digest(self.digest, self.embedding)
 
 
 def checked_data(value: object) -> str:
@@ -136,12 +149,34 @@ def checked_importance(importance: object) -> float:
     return float(importance) + 0.0  # a negative zero would not come back from every database
 
 
+def embedding_bytes(numbers: Iterable[float]) -> bytes:
+    """1 to 16,384 finite numbers as float32, each the nearest that there is."""
+    try:
+        given = [float(number) for number in numbers]
+    except (TypeError, ValueError):
+        raise TypeError("embedding must be a sequence of numbers") from None
+    if not 1 <= len(given) <= limits.EMBEDDING_DIMENSIONS:
+        raise ValueError(f"an embedding has 1 to {limits.EMBEDDING_DIMENSIONS} dimensions")
+    try:
+        packed = struct.pack(f"<{len(given)}f", *given)
+    except OverflowError:
+        raise ValueError("a number of an embedding is beyond float32") from None
+    if not all(map(math.isfinite, given)):
+        raise ValueError("a number of an embedding is not finite")
+    return packed
+
+
+def embedding_from(packed: bytes) -> tuple[float, ...]:
+    """The numbers of an embedding."""
+    return struct.unpack(f"<{len(packed) // 4}f", packed)
+
+
 def commitment(salt: bytes, item: Item, created_at: int) -> bytes:
     """What an event says of a revision's content without holding it: 32 bytes over salt, content and its time.
 
-    A database that fills the time in can finish it from `item.digest`, without seeing the content again.
+    A database that fills the time in can finish it from `item.content_digest`, without seeing the content again.
     """
-    return salted_digest(salt, item.digest + str(created_at).encode())
+    return salted_digest(salt, item.content_digest + str(created_at).encode())
 
 
 class Head(NamedTuple):

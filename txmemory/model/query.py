@@ -1,7 +1,7 @@
 """What can be asked of a backend. Every answer is a page."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace
@@ -56,6 +56,31 @@ class Count(Query[int]):
     tenant: str
     namespace: Namespace
     condition: Condition
+
+
+COUNTED_ATTRIBUTES = ("entity_id", "conversation_id")
+"""The attributes whose distinct texts are among the figures of a namespace."""
+
+
+class Totals(NamedTuple):
+    """What a namespace holds, in figures."""
+
+    kinds: tuple[tuple[str, int], ...]
+    """How many live items there are of each kind that there is, by code point."""
+    distinct: tuple[int, ...]
+    """How many texts each of `COUNTED_ATTRIBUTES` takes."""
+    embedded: int
+    oldest: int | None
+    newest: int | None
+    """Times of creation."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Figures(Query[Totals]):
+    """The figures of a namespace's live items: one row."""
+
+    tenant: str
+    namespace: Namespace
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -46,6 +46,16 @@ class Sealed(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
+class NotFound(Refusal):
+    """Nothing is live at the id."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdChanged(Refusal):
+    """What is to be stored over an id names another one."""
+
+
+@dataclass(frozen=True, slots=True)
 class AlreadyExists(Refusal):
     """The caller expected that nothing is at `id`; `actual` is the live revision."""
 

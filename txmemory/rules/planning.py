@@ -1,10 +1,34 @@
 """From what a caller wants to one transaction as a value, assuming that the token is newest and the key new."""
 
-from txmemory.model.address import Address, Presenter
+from collections.abc import Iterable
+
+from txmemory.model.address import Address, Namespace, Presenter
 from txmemory.model.canonical import new_salt, sealed_digest
-from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Store, Write, WriteMany
-from txmemory.model.commit import Bound, Commit, Entry, Put, Remove, RemoveWhere
+from txmemory.model.command import (
+    Applied,
+    Clear,
+    Delete,
+    DeleteMatching,
+    ForgetApplied,
+    Swap,
+    Write,
+    WriteMany,
+)
+from txmemory.model.commit import (
+    Bound,
+    Commit,
+    Entry,
+    Guard,
+    Put,
+    Remove,
+    RemoveListed,
+    RemoveWhere,
+    Trim,
+)
 from txmemory.model.filter import Everything
+from txmemory.model.item import Stored
+from txmemory.rules import bounds
+from txmemory.rules.narrowing import narrowed
 
 
 def write(command: Write, tenant: str, presenter: Presenter) -> Commit:
@@ -14,13 +38,9 @@ def write(command: Write, tenant: str, presenter: Presenter) -> Commit:
 
 def write_many(command: WriteMany, tenant: str, presenter: Presenter) -> Commit:
     """One entry a key; of a namespace bounded twice the tighter bound counts."""
-    tightest: dict[object, Bound] = {}
-    for bound in (bound for each in command.writes for bound in each.bounds):
-        known = tightest.get(bound.namespace)
-        if known is None or bound.most < known.most:
-            tightest[bound.namespace] = bound
     entries = tuple(_entry(each) for each in command.writes)
-    return Commit(tenant, presenter, entries, tuple(tightest.values()))
+    given = (bound for each in command.writes for bound in each.bounds)
+    return Commit(tenant, presenter, entries, bounds.tightest(given))
 
 
 def _entry(command: Write) -> Entry:
@@ -51,9 +71,17 @@ def seal(tenant: str, presenter: Presenter) -> Commit:
     return Commit(tenant, presenter, (Entry(ledger="seal"),))
 
 
-def store(command: Store, tenant: str) -> Commit:
-    """One put without a key."""
-    return Commit(tenant, None, (Entry(changes=(_plain(command.put),)),), command.bounds)
+def swap(command: Swap, tenant: str) -> Commit:
+    """Puts and removals without a key."""
+    puts = [_plain(put) for put in command.puts]
+    ends = [Remove(address, "replaced") for address in command.ends]
+    return Commit(tenant, None, (Entry(changes=(*puts, *ends)),), command.bounds)
+
+
+def update(found: Stored, put: Put, bounds: tuple[Bound, ...], tenant: str) -> Commit:
+    """One put without a key over what was found, as long as it is there as it was found."""
+    guard = Guard(found.address, found.revision)
+    return Commit(tenant, None, (Entry(guards=(guard,), changes=(_plain(put),)),), bounds)
 
 
 def delete(command: Delete, tenant: str) -> Commit:
@@ -65,6 +93,23 @@ def clear(command: Clear, tenant: str) -> Commit:
     """Every item of the namespace."""
     everything = RemoveWhere(command.namespace, Everything(), "cleared")
     return Commit(tenant, None, (Entry(changes=(everything,)),))
+
+
+def delete_matching(command: DeleteMatching, tenant: str) -> Commit:
+    """Every item that the condition accepts, where heads are all it looks at."""
+    matching = RemoveWhere(command.namespace, narrowed(command.condition).condition, "deleted")
+    return Commit(tenant, None, (Entry(changes=(matching,)),))
+
+
+def delete_listed(namespace: Namespace, found: Iterable[tuple[str, int]], tenant: str) -> Commit:
+    """Items that were found to match, each at the revision at which it was."""
+    listed = RemoveListed(namespace, tuple(sorted(found)), "deleted")
+    return Commit(tenant, None, (Entry(changes=(listed,)),))
+
+
+def trim(bound: Bound, tenant: str) -> Commit:
+    """As much of what is over the bound as one commit may evict."""
+    return Commit(tenant, None, (Entry(changes=(Trim(),)),), (bound,))
 
 
 def resendable(commit: Commit) -> bool:

@@ -13,7 +13,9 @@ from txmemory.model.refusal import (
     AlreadyExists,
     Contended,
     Fenced,
+    IdChanged,
     KeyReused,
+    NotFound,
     OutcomeUnknown,
     Sealed,
     StaleRevision,
@@ -31,6 +33,7 @@ ManyRefusal = Fenced | Delayed
 AppliedRefusal = Fenced | Sealed | Delayed
 ForgetRefusal = Fenced | Sealed | Contended | OutcomeUnknown | Unavailable
 SealRefusal = Fenced | Contended | OutcomeUnknown | Unavailable
+UpdateRefusal = NotFound | IdChanged | TooManyToEvict | Contended | OutcomeUnknown | Unavailable
 StoreRefusal = TooManyToEvict | Contended | OutcomeUnknown | Unavailable
 PlainRefusal = Contended | OutcomeUnknown | Unavailable
 
@@ -120,6 +123,15 @@ def store(reply: Reply | Accident) -> Result[Outcome, StoreRefusal]:
             return Failure(TooManyToEvict(excess))
         case _:
             return plain(reply)
+
+
+def stale(reply: Reply | Accident) -> bool:
+    """Whether what the call had read is there no more, so that it has to read and decide again."""
+    match reply:
+        case (Found(excess=0),):
+            return True
+        case _:
+            return False
 
 
 def plain(reply: Reply | Accident) -> Result[Outcome, PlainRefusal]:

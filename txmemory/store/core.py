@@ -1,18 +1,21 @@
 """What every handle of one open store shares, and what a handle adds to a call before it becomes a command."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 from txmemory.drive import Patience
-from txmemory.memories.translate import Expected, Source, bounds_of, guards_of, puts_of, sources_of
-from txmemory.memories.values import Bounds, Memory
+from txmemory.memories.bounds import Bounds, bounds_of
+from txmemory.memories.translate import Expected, Source, ends_of, guards_of, put_of, puts_of, sources_of
+from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
 from txmemory.model.address import Namespace, checked_namespace, checked_tenant
 from txmemory.model.command import OnMismatch
-from txmemory.model.commit import Bound
+from txmemory.model.commit import Bound, Put
+from txmemory.model.item import Stored
 
-AnyBackend = TypeVar("AnyBackend")
+AnyBackend = TypeVar("AnyBackend", covariant=True)
+Other = TypeVar("Other")
 MEMORIES: Namespace = ("memories",)
 
 
@@ -27,9 +30,10 @@ class Handle(Generic[AnyBackend]):
     namespace: Namespace = field(default=MEMORIES, repr=False)
     bounds: Bounds | None = None
 
-    def over(self, backend: AnyBackend) -> "Handle[AnyBackend]":
+    def over(self, backend: Other) -> "Handle[Other]":
         """The same over a backend that is in a caller's transaction, where nothing can be tried again."""
-        return replace(self, backend=backend, patience=replace(self.patience, attempts=1))
+        once = replace(self.patience, attempts=1)
+        return Handle(backend, once, self.require_fence, self.tenant, self.namespace, self.bounds)
 
     def of_tenant(self, name: str) -> "Handle[AnyBackend]":
         """The same in another tenant."""
@@ -47,6 +51,12 @@ class Handle(Generic[AnyBackend]):
     def limits(self, bounds: Bounds | None) -> tuple[Bound, ...]:
         """The bounds of one call: its own, else those of the handle."""
         return bounds_of(self.namespace, self.bounds if bounds is None else bounds)
+
+    def bound(self, bounds: Bounds | None) -> Bound:
+        """The bound that a call cannot do without."""
+        for bound in self.limits(bounds):
+            return bound
+        raise ValueError("neither the call nor the handle names bounds")
 
     def write(
         self,
@@ -69,6 +79,21 @@ class Handle(Generic[AnyBackend]):
             given_bounds=bounds is not None,
             on_mismatch=on_mismatch,
         )
+
+    def swap(
+        self, add: Iterable[Memory], remove: Iterable[Memory | str], bounds: Bounds | None
+    ) -> wanted.Swap | None:
+        """Memories to store and ids to end without a key; None where there is nothing of either."""
+        command = wanted.Swap(
+            puts_of(self.namespace, add), ends_of(self.namespace, remove), self.limits(bounds)
+        )
+        return command if command.puts or command.ends else None
+
+    def changed_by(self, change: Callable[[Memory], Memory]) -> Callable[[Stored], Put]:
+        """The caller's change of a memory as one of an item."""
+        if not callable(change):
+            raise TypeError("change must be callable")
+        return lambda stored: put_of(self.namespace, change(Memory.found(stored)))
 
     def write_many(
         self,

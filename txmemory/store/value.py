@@ -4,27 +4,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from returns.result import Result
+from returns.result import Result, Success
 
 from txmemory.backends.inmemory import InMemory, State
 from txmemory.backends.opening import Options
 from txmemory.drive import Patience, run
-from txmemory.flow import reading, writing
+from txmemory.flow import writing
 from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Answer, Flow
+from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter, condition_of
-from txmemory.memories.translate import (
-    Expected,
-    HistoryEntry,
-    Source,
-    history_entry_from,
-    put_of,
-)
-from txmemory.memories.values import Bounds, Memory
+from txmemory.memories.statistics import MemoryStats
+from txmemory.memories.translate import Expected, HistoryEntry, Source, put_of
+from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
-from txmemory.model import limits
-from txmemory.model.address import Address, Presenter, checked_id, checked_scope
-from txmemory.model.canonical import checked_integer, checked_text
+from txmemory.model.address import Address, Presenter, checked_id
 from txmemory.model.command import OnMismatch
 from txmemory.model.outcome import Outcome, Receipt
 from txmemory.rules.settling import (
@@ -35,9 +29,11 @@ from txmemory.rules.settling import (
     PlainRefusal,
     SealRefusal,
     StoreRefusal,
+    UpdateRefusal,
     WriteRefusal,
 )
 from txmemory.store.core import Handle
+from txmemory.store.sync.store import Store
 
 _ALL = Filter.all()
 
@@ -154,8 +150,31 @@ class InMemoryStore:
         self, memory: Memory, *, bounds: Bounds | None = None
     ) -> tuple["InMemoryStore", Result[Outcome, StoreRefusal]]:
         """Stores one memory without a key."""
-        command = wanted.Store(put_of(self.handle.namespace, memory), self.handle.limits(bounds))
-        return self._next(writing.store(command, self.handle.tenant))
+        command = wanted.Swap((put_of(self.handle.namespace, memory),), (), self.handle.limits(bounds))
+        return self._next(writing.swap(command, self.handle.tenant))
+
+    def store_all(
+        self, memories: Iterable[Memory], *, bounds: Bounds | None = None
+    ) -> tuple["InMemoryStore", Result[Outcome | None, StoreRefusal]]:
+        """Stores all of these memories or none. See `Store.store_all`."""
+        return self.swap(memories, (), bounds=bounds)
+
+    def swap(
+        self, add: Iterable[Memory], remove: Iterable[Memory | str], *, bounds: Bounds | None = None
+    ) -> tuple["InMemoryStore", Result[Outcome | None, StoreRefusal]]:
+        """Stores all of `add` and ends what is there of `remove`. See `Store.swap`."""
+        command = self.handle.swap(add, remove, bounds)
+        if command is None:
+            return self, Success(None)
+        return self._next(writing.swap(command, self.handle.tenant))
+
+    def update(
+        self, id: str, change: Callable[[Memory], Memory]
+    ) -> tuple["InMemoryStore", Result[Outcome, UpdateRefusal]]:
+        """Stores what `change` makes of the memory with this id. See `Store.update`."""
+        handle = self.handle
+        address, changed = Address(handle.namespace, checked_id(id)), handle.changed_by(change)
+        return self._next(writing.update(handle.tenant, address, changed, handle.limits(None)))
 
     def delete(self, id: str) -> tuple["InMemoryStore", Result[bool, PlainRefusal]]:
         """Ends the memory with this id and answers whether it was there."""
@@ -163,49 +182,72 @@ class InMemoryStore:
         store, result = self._next(writing.delete(command, self.handle.tenant))
         return store, result.map(lambda outcome: bool(outcome.removed))
 
+    def delete_matching(self, filter: Filter) -> tuple["InMemoryStore", Result[int, PlainRefusal]]:
+        """Ends every memory that the filter accepts and answers how many."""
+        command = wanted.DeleteMatching(self.handle.namespace, condition_of(filter))
+        return self._next(writing.delete_matching(command, self.handle.tenant))
+
     def clear(self) -> tuple["InMemoryStore", Result[int, PlainRefusal]]:
         """Ends every memory of this namespace and answers how many; applied keys and tokens stay."""
         store, result = self._next(writing.clear(wanted.Clear(self.handle.namespace), self.handle.tenant))
         return store, result.map(lambda outcome: len(outcome.removed))
 
+    def trim(self, bounds: Bounds | None = None) -> tuple["InMemoryStore", Result[int, PlainRefusal]]:
+        """Evicts what is over the bounds, or over those of this handle, and answers how many that were."""
+        return self._next(writing.trim(self.handle.bound(bounds), self.handle.tenant))
+
     def get(self, id: str) -> Result[Memory | None, ReadRefusal]:
         """The memory with this id, or None."""
-        found = self._read(reading.get(self.handle.tenant, Address(self.handle.namespace, checked_id(id))))
-        return found.map(lambda stored: None if stored is None else Memory.found(stored))
+        return self._reader.get(id)
 
     def exists(self, id: str) -> Result[bool, ReadRefusal]:
         """Whether a memory with this id is there."""
-        return self.get(id).map(lambda memory: memory is not None)
+        return self._reader.exists(id)
 
     def recall(self, filter: Filter = _ALL, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
         """The newest `limit` memories that the filter accepts."""
-        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
-        flow = reading.recall(self.handle.tenant, self.handle.namespace, condition_of(filter), limit)
-        return self._read(flow).map(lambda found: [Memory.found(each) for each in found])
+        return self._reader.recall(filter, limit)
+
+    def recent(self, limit: int = 10, filter: Filter = _ALL) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories that the filter accepts."""
+        return self._reader.recent(limit, filter)
+
+    def conversation(self, conversation_id: str, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories of this conversation, the oldest of them first."""
+        return self._reader.conversation(conversation_id, limit)
+
+    def entity(self, entity_id: str) -> Result[list[Memory], ReadRefusal]:
+        """All memories of this entity, the newest first."""
+        return self._reader.entity(entity_id)
+
+    def important(self, threshold: float = 0.5, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories with an importance of at least `threshold`."""
+        return self._reader.important(threshold, limit)
 
     def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts."""
-        return self._read(reading.count(self.handle.tenant, self.handle.namespace, condition_of(filter)))
+        return self._reader.count(filter)
+
+    def statistics(self) -> Result[MemoryStats, ReadRefusal]:
+        """The figures of this namespace."""
+        return self._reader.statistics()
 
     def history(self, id: str) -> Result[list[HistoryEntry], ReadRefusal]:
         """Every revision that this id ever had, oldest first."""
-        flow = reading.history(self.handle.tenant, Address(self.handle.namespace, checked_id(id)))
-        return self._read(flow).map(lambda found: [history_entry_from(each) for each in found])
+        return self._reader.history(id)
 
     def keys(self, scope: str, *, after: str = "", limit: int = 1_000) -> Result[list[str], ReadRefusal]:
         """Applied keys of a scope by code point, behind `after`."""
-        checked_text(after, "after", limits.TEXT_KEY_BYTES, empty=True)
-        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
-        return self._read(reading.keys(self.handle.tenant, checked_scope(scope), after, limit))
+        return self._reader.keys(scope, after=after, limit=limit)
 
     def applied_count(self, scope: str | None = None) -> Result[int, ReadRefusal]:
         """How many applied keys the scope, or the tenant, holds."""
-        return self._read(
-            reading.key_count(self.handle.tenant, None if scope is None else checked_scope(scope))
-        )
+        return self._reader.applied_count(scope)
 
-    def _read(self, flow: Flow[Answer]) -> Answer:
-        return run(flow, self.handle.backend, self.handle.patience)
+    @property
+    def _reader(self) -> Store:
+        """What reads here: no call through it changes anything."""
+        return Store(self.handle)
 
     def _next(self, flow: Flow[Answer]) -> tuple["InMemoryStore", Answer]:
         backend = self.handle.backend.copy()

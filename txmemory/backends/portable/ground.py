@@ -16,6 +16,7 @@ from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, bound_clock, database_clock, rising_number
 from txmemory.backends.sql.tables import Tables, tables
+from txmemory.backends.sql.texts import PostgresTexts, SqliteTexts
 from txmemory.port import CannotOpen
 
 SCHEMA = "txmemory"
@@ -73,7 +74,7 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
 @lru_cache(maxsize=32)
 def _server(schema: str) -> Ground:
     ours = tables("", schema)
-    spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock())
+    spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock(), PostgresTexts())
     guard = GuardStatements(spelling, _as_it_is, lock=True).built()
     return Ground(
         tables=ours,
@@ -93,7 +94,7 @@ def _server(schema: str) -> Ground:
 @lru_cache(maxsize=1)
 def _file() -> Ground:
     ours = tables("txm_", None)
-    spelling = Spelling(ours, _as_it_is, sqlite.insert, bound_clock(), rising_number(ours))
+    spelling = Spelling(ours, _as_it_is, sqlite.insert, bound_clock(), SqliteTexts(), rising_number(ours))
     guard = GuardStatements(spelling, _as_it_is, lock=True).built()
     return Ground(
         tables=ours,

@@ -12,6 +12,7 @@ from txmemory.backends.postgres.packing import TYPES
 from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, database_clock
 from txmemory.backends.sql.tables import Tables, tables
+from txmemory.backends.sql.texts import PostgresTexts
 
 PRIVILEGES = {
     "scope": "SELECT, INSERT, UPDATE",
@@ -53,7 +54,9 @@ def postgres_tables(schema: str) -> Tables:
 @lru_cache(maxsize=32)
 def read_statements(schema: str) -> ReadStatements[str]:
     """Every query."""
-    spelling = Spelling(postgres_tables(schema), compiled, postgresql.insert, database_clock())
+    spelling = Spelling(
+        postgres_tables(schema), compiled, postgresql.insert, database_clock(), PostgresTexts()
+    )
     return ReadStatements(spelling)
 
 

@@ -1,7 +1,7 @@
 """A commit as the arguments of `commit_v1`, and its row as a reply."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from txmemory.backends.sql.rows import recorded_from
 from txmemory.model import limits
@@ -18,8 +18,11 @@ from txmemory.model.commit import (
     Overtaken,
     Put,
     Recorded,
+    Remove,
+    RemoveListed,
     RemoveWhere,
     Reply,
+    Trim,
 )
 from txmemory.model.filter import Everything, KindIn
 from txmemory.rules.recording import EVENT_EFFECTS
@@ -86,7 +89,7 @@ def _places(entries: Sequence[Entry]) -> dict[Address, int]:
     named: set[Address] = set()
     for entry in entries:
         named.update([guard.address for guard in (*entry.guards, *entry.sources)])
-        named.update([change.address for change in entry.changes if not isinstance(change, RemoveWhere)])
+        named.update([change.address for change in entry.changes if isinstance(change, Put | Remove)])
     ordered = sorted(named, key=lambda address: address.order)
     return {address: place for place, address in enumerate(ordered, start=1)}
 
@@ -111,10 +114,12 @@ def _changes(places: dict[Address, int], entries: Sequence[Entry]) -> tuple[obje
                     times = (item.created_at, item.expires_at, item.importance)
                     bound = (item.digest, new_salt())
                     rows.append((number, places[address], "stored", *content, *times, *bound))
-                case RemoveWhere():
+                case Remove(address=address, reason=reason):
+                    rows.append((number, places[address], reason, *(None,) * 9))
+                case RemoveWhere() | RemoveListed() | Trim():
                     pass
-                case _:
-                    rows.append((number, places[change.address], change.reason, *(None,) * 9))
+                case unreachable:
+                    assert_never(unreachable)
     return _columns(rows, 12)
 
 

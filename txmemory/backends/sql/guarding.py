@@ -197,28 +197,48 @@ class GuardStatements(Generic[Statement]):
     def matching(self, shape: narrowing.Shape) -> Statement:
         """Live heads of a namespace that a condition accepts, expired ones too."""
         item = self._tables.item
-        statement = self._heads().where(self._spelling.live, narrowing.clause(item, shape))
+        wanted = narrowing.clause(self._spelling.texts, shape, item, None)
+        statement = self._heads().where(self._spelling.live, wanted)
         return self._compile(self._locked(statement.order_by(item.c.id)))
 
     @cached_property
     def count_live(self) -> Statement:
         """How many live heads there are, counted to `rows`."""
-        counted = select(self._tables.item.c.id).where(self._spelling.here, self._spelling.live)
+        return self._counted()
+
+    @cached_property
+    def count_expired(self) -> Statement:
+        """How many live heads have expired, counted to `rows`."""
+        return self._counted(self._gone)
+
+    @cached_property
+    def count_older(self) -> Statement:
+        """How many live heads that have not expired were created before `cutoff`, counted to `rows`."""
+        return self._counted(self._stays, self._tables.item.c.created_at < bindparam("cutoff"))
+
+    def _counted(self, *where: ColumnElement[bool]) -> Statement:
+        counted = select(self._tables.item.c.id).where(self._spelling.here, self._spelling.live, *where)
         return self._compile(select(func.count()).select_from(counted.limit(ROWS).offset(ZERO).subquery()))
 
     @cached_property
     def expired(self) -> Statement:
         """Live heads that have expired, the first first."""
-        expires_at = self._tables.item.c.expires_at
-        gone = and_(expires_at.is_not(None), expires_at <= bindparam("now"))
-        return self._victims(self._heads().where(self._spelling.live, gone), order.EXPIRED)
+        return self._victims(self._heads().where(self._spelling.live, self._gone), order.EXPIRED)
 
     @cached_property
     def oldest(self) -> Statement:
         """Live heads that have not expired, the oldest first."""
+        return self._victims(self._heads().where(self._spelling.live, self._stays), order.EVICTION)
+
+    @property
+    def _gone(self) -> ColumnElement[bool]:
         expires_at = self._tables.item.c.expires_at
-        stays = or_(expires_at.is_(None), expires_at > bindparam("now"))
-        return self._victims(self._heads().where(self._spelling.live, stays), order.EVICTION)
+        return and_(expires_at.is_not(None), expires_at <= bindparam("now"))
+
+    @property
+    def _stays(self) -> ColumnElement[bool]:
+        expires_at = self._tables.item.c.expires_at
+        return or_(expires_at.is_(None), expires_at > bindparam("now"))
 
     @cached_property
     def put_head(self) -> Statement:

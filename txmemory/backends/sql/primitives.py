@@ -68,7 +68,7 @@ class StatementTables(Generic[Statement]):
 
     def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
         """The live heads that the condition accepts."""
-        here = {"tenant": tenant, "namespace": namespace_text(namespace), **narrowing.values(condition)}
+        here = {"tenant": tenant, "namespace": namespace_text(namespace), **narrowing.bound(condition)}
         rows = self.fetch(self._statements.matching(narrowing.shape(condition)), here)
         return [head_from(row) for row in rows]
 
@@ -81,6 +81,13 @@ class StatementTables(Generic[Statement]):
         here = {"tenant": tenant, "namespace": namespace_text(namespace), "rows": most}
         ((count,),) = self.fetch(self._statements.count_live, here)
         return int(count)
+
+    def count_past(self, tenant: str, namespace: Namespace, now: int, cutoff: int, most: int) -> int:
+        """Two index scans that end at `most` each."""
+        here = {"tenant": tenant, "namespace": namespace_text(namespace), "now": now, "rows": most}
+        ((gone,),) = self.fetch(self._statements.count_expired, here)
+        ((old,),) = self.fetch(self._statements.count_older, {**here, "cutoff": cutoff})
+        return int(gone) + int(old)
 
     def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
         """Two index scans: what has expired, then the oldest."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Generic, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, select, tuple_
+from sqlalchemy import ColumnElement, and_, bindparam, func, select, tuple_
 
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import (
@@ -19,7 +19,20 @@ from txmemory.backends.sql.rows import (
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
 from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.item import Stored
-from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
+from txmemory.model.query import (
+    COUNTED_ATTRIBUTES,
+    Count,
+    Events,
+    Figures,
+    Get,
+    KeyCount,
+    Keys,
+    Page,
+    Query,
+    Revisions,
+    Select,
+    Totals,
+)
 from txmemory.rules import order
 
 Rows = Sequence[Row]
@@ -53,8 +66,11 @@ class ReadStatements(Generic[Statement]):
             case Select():
                 return self._selected(query, clock())
             case Count(tenant=tenant, namespace=namespace, condition=condition):
-                here = {**_here(tenant, namespace), "now": clock(), **narrowing.values(condition)}
+                here = {**_here(tenant, namespace), "now": clock(), **narrowing.bound(condition)}
                 return Asked(self.count(narrowing.shape(condition)), (here,), _one)
+            case Figures(tenant=tenant, namespace=namespace):
+                here = {**_here(tenant, namespace), "now": clock()}
+                return Asked(self.figures, (here,), _totals)
             case Revisions(tenant=tenant, address=address, after=after, limit=limit):
                 here = {**_here(tenant, address.namespace), "id": address.id}
                 here |= {"after": after, "rows": limit + 1}
@@ -74,7 +90,7 @@ class ReadStatements(Generic[Statement]):
 
     def _selected(self, query: Select, now: int | None) -> Asked[Statement]:
         here = {**_here(query.tenant, query.namespace), "now": now, "rows": query.limit + 1}
-        here |= narrowing.values(query.condition)
+        here |= narrowing.bound(query.condition)
         if query.after is not None:
             here["after_created_at"], here["after_id"] = query.after
         statement = self.select(narrowing.shape(query.condition), behind=query.after is not None)
@@ -91,7 +107,7 @@ class ReadStatements(Generic[Statement]):
     def select(self, shape: narrowing.Shape, *, behind: bool) -> Statement:
         """Live items of a namespace by recall order, from the start or behind a place."""
         item = self._tables.item
-        statement = self._contents().where(narrowing.clause(item, shape))
+        statement = self._contents().where(self._wanted(shape))
         if behind:
             place = tuple_(*(item.c[name] for name in order.RECALL))
             statement = statement.where(
@@ -103,14 +119,27 @@ class ReadStatements(Generic[Statement]):
     @lru_cache(maxsize=256)  # noqa: B019 - as above
     def count(self, shape: narrowing.Shape) -> Statement:
         """How many live items of a namespace there are."""
-        item = self._tables.item
-        there = (
-            self._spelling.here,
-            self._spelling.live,
-            self._spelling.visible,
-            narrowing.clause(item, shape),
+        source = self._newest if narrowing.looks_at_text(shape) else self._tables.item
+        return self._compile(
+            select(func.count()).select_from(source).where(*self._there, self._wanted(shape))
         )
-        return self._compile(select(func.count()).select_from(item).where(*there))
+
+    @cached_property
+    def figures(self) -> Statement:
+        """A row for each kind, with the figures of all kinds behind."""
+        item, revision, texts = self._tables.item, self._tables.revision, self._spelling.texts
+        distinct = [
+            select(func.count(texts.attribute(item.c.attributes, name).distinct()))
+            .where(*self._there, texts.attribute(item.c.attributes, name).is_not(None))
+            .where(texts.is_text(item.c.attributes, name))
+            .correlate(None)
+            .scalar_subquery()
+            for name in COUNTED_ATTRIBUTES
+        ]
+        each = func.count(), func.count(revision.c.embedding), func.min(item.c.created_at)
+        statement = select(item.c.kind, *each, func.max(item.c.created_at), *distinct)
+        grouped = statement.select_from(self._newest).where(*self._there).group_by(item.c.kind)
+        return self._compile(grouped.order_by(item.c.kind))
 
     @cached_property
     def revisions(self) -> Statement:
@@ -155,12 +184,23 @@ class ReadStatements(Generic[Statement]):
 
     def _contents(self) -> Any:
         item, revision = self._tables.item, self._tables.revision
-        newest = and_(
-            *(revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
-        )
         columns = (item.c.id, item.c.revision, item.c.created_at, *columns_of(revision, CONTENT_COLUMNS))
-        there = self._spelling.here, self._spelling.live, self._spelling.visible
-        return select(*columns).select_from(item.join(revision, newest)).where(*there)
+        return select(*columns).select_from(self._newest).where(*self._there)
+
+    @property
+    def _newest(self) -> Any:
+        """Heads with their newest revisions."""
+        item, revision = self._tables.item, self._tables.revision
+        same = (revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
+        return item.join(revision, and_(*same))
+
+    @property
+    def _there(self) -> tuple[ColumnElement[bool], ...]:
+        return self._spelling.here, self._spelling.live, self._spelling.visible
+
+    def _wanted(self, shape: narrowing.Shape) -> ColumnElement[bool]:
+        tables = self._tables
+        return narrowing.clause(self._spelling.texts, shape, tables.item, tables.revision)
 
     def _whose(self) -> tuple[Any, Any]:
         ledger = self._tables.ledger
@@ -174,6 +214,14 @@ def _here(tenant: str, namespace: Namespace) -> dict[str, object]:
 def _stored(addresses: Sequence[Address], found: Sequence[Rows]) -> Page[Stored]:
     each = zip(addresses, found, strict=True)
     return Page(tuple([stored_from(address.namespace, row) for address, rows in each for row in rows]))
+
+
+def _totals(found: Sequence[Rows]) -> Page[Totals]:
+    (rows,) = found
+    kinds = tuple((kind, count) for kind, count, *_ in rows)
+    embedded = sum(row[2] for row in rows)
+    oldest, newest = min((row[3] for row in rows), default=None), max((row[4] for row in rows), default=None)
+    return Page((Totals(kinds, tuple(rows[0][5:]) if rows else (), embedded, oldest, newest),))
 
 
 def _one(found: Sequence[Rows]) -> Page[Any]:

@@ -163,16 +163,27 @@ def revision_row(tenant: str, revision: Revision) -> Values:
         revision.ordinal,
         revision.by,
         revision.reason,
+        None if item is None else _blob(item.embedding),
     )
 
 
-CONTENT_COLUMNS = ("kind", "text", "data", "attributes", "created_at", "expires_at", "importance")
+CONTENT_COLUMNS = (
+    "kind",
+    "text",
+    "data",
+    "attributes",
+    "created_at",
+    "expires_at",
+    "importance",
+    "embedding",
+)
 REVISION_COLUMNS = ("revision", *CONTENT_COLUMNS, "salt", "at", "ordinal", "by", "reason")
 
 
 def _item(content: Row) -> Item:
-    kind, text, data, attributes, created_at, expires_at, importance = content
-    return Item(kind, text, data, _attributes(attributes), created_at, expires_at, importance)
+    kind, text, data, attributes, created_at, expires_at, importance, embedding = content
+    vector = None if embedding is None else bytes(embedding)
+    return Item(kind, text, data, _attributes(attributes), created_at, expires_at, importance, vector)
 
 
 def _attributes(text: str) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.sql.tables import Tables
+from txmemory.backends.sql.texts import Texts
 
 Statement = TypeVar("Statement")
 """What a technology runs: text for a driver, or the expression itself."""
@@ -57,6 +58,7 @@ class Spelling(Generic[Statement]):
     compile: Callable[[ClauseElement], Statement]
     upsert: Callable[[Any], Any]
     now: ColumnElement[int]
+    texts: Texts
     number: ColumnElement[int] | None = None
     """How an event is numbered; None leaves it to the engine."""
 

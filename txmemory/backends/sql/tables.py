@@ -19,9 +19,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
-VERSION = "0001"
+VERSION = "0002"
 """The schema that this release reads and writes."""
-KNOWN_VERSIONS = ("0001",)
+KNOWN_VERSIONS = ("0001", "0002")
 """Every version that it can migrate from, oldest first."""
 
 
@@ -159,7 +159,8 @@ def _item(metadata: MetaData, prefix: str) -> Table:
         sqlite_with_rowid=False,
     )
     for name, columns, where in (
-        ("age", ("created_at", "id", "kind"), "live = 1"),
+        ("age", ("created_at", "id"), "live = 1"),
+        ("kind", ("kind", "created_at", "id"), "live = 1"),
         ("expiry", ("expires_at", "id"), "live = 1 AND expires_at IS NOT NULL"),
     ):
         Index(
@@ -168,7 +169,26 @@ def _item(metadata: MetaData, prefix: str) -> Table:
             sqlite_where=text(where),
             postgresql_where=text(where),
         )
+    for name in INDEXED_ATTRIBUTES:
+        on_file, on_server = ATTRIBUTE_IN_A_FILE.format(name), ATTRIBUTE_ON_A_SERVER.format(name)
+        Index(
+            f"{prefix}item_{name}",
+            table.c.tenant,
+            table.c.namespace,
+            text(on_file if metadata.schema is None else on_server),
+            table.c.created_at,
+            table.c.id,
+            sqlite_where=text(f"live = 1 AND {on_file} IS NOT NULL"),
+            postgresql_where=text(f"live = 1 AND {on_server} IS NOT NULL"),
+        )
     return table
+
+
+INDEXED_ATTRIBUTES = ("conversation_id", "entity_id")
+"""Which attributes have an index; it holds the items that have the attribute, by its value and by age."""
+ATTRIBUTE_IN_A_FILE = "json_extract(attributes, '$.\"{}\"')"
+ATTRIBUTE_ON_A_SERVER = "((CAST(attributes AS JSONB) ->> '{}') COLLATE \"C\")"
+"""Such an attribute, in the words of its index: an engine takes an index for no others."""
 
 
 def _revision(metadata: MetaData, prefix: str) -> Table:
@@ -192,6 +212,7 @@ def _revision(metadata: MetaData, prefix: str) -> Table:
         Column("ordinal", Integer(), nullable=False),
         _text("by", nullable=True),
         _text("reason"),
+        Column("embedding", LargeBinary(), nullable=True),
         PrimaryKeyConstraint("tenant", "namespace", "id", "revision"),
         sqlite_with_rowid=False,
     )

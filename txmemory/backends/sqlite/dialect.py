@@ -11,6 +11,7 @@ from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, bound_clock, rising_number
 from txmemory.backends.sql.tables import tables
+from txmemory.backends.sql.texts import SqliteTexts
 
 _dialect = sqlite.dialect(paramstyle="named")
 _positional = sqlite.dialect(paramstyle="qmark")
@@ -42,7 +43,7 @@ def read_statements() -> ReadStatements[str]:
 
 @cache
 def _spelling() -> Spelling[str]:
-    return Spelling(TABLES, compiled, sqlite.insert, bound_clock(), rising_number(TABLES))
+    return Spelling(TABLES, compiled, sqlite.insert, bound_clock(), SqliteTexts(), rising_number(TABLES))
 
 
 @cache

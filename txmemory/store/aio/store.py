@@ -1,28 +1,34 @@
 """The open store: handles on tenants and namespaces, plain calls, reads."""
 
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from returns.result import Failure, Result
+from returns.result import Failure, Result, Success
 
 from txmemory.drive import run_async
 from txmemory.flow import reading, writing
 from txmemory.flow.reading import ReadRefusal
+from txmemory.flow.requests import Answer, Flow
+from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter, condition_of
+from txmemory.memories.statistics import MemoryStats, stats_from
 from txmemory.memories.translate import HistoryEntry, history_entry_from, put_of
-from txmemory.memories.values import Bounds, Memory
+from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
 from txmemory.model import limits
 from txmemory.model.address import Address, Presenter, checked_id, checked_scope
 from txmemory.model.canonical import checked_integer, checked_text
 from txmemory.model.outcome import Outcome
-from txmemory.model.refusal import FenceRequired
+from txmemory.model.refusal import FenceRequired, Refusal
 from txmemory.port import AsyncBackend
-from txmemory.rules.settling import PlainRefusal, StoreRefusal
+from txmemory.rules.settling import PlainRefusal, StoreRefusal, UpdateRefusal
 from txmemory.store.aio.writer import AsyncWriter
 from txmemory.store.core import Handle
 
 _ALL = Filter.all()
+Value = TypeVar("Value")
+AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
 class AsyncStore:
@@ -97,77 +103,149 @@ class AsyncStore:
     ) -> Result[Outcome, StoreRefusal | FenceRequired]:
         """Stores one memory, over what its id had. Neither fenced nor recorded: a retry stores again."""
         handle = self._handle
-        command = wanted.Store(put_of(handle.namespace, memory), handle.limits(bounds))
-        if handle.require_fence:
-            return Failure(FenceRequired())
-        return await run_async(writing.store(command, handle.tenant), handle.backend, handle.patience)
+        command = wanted.Swap((put_of(handle.namespace, memory),), (), handle.limits(bounds))
+        return await self._plain(writing.swap(command, handle.tenant))
+
+    async def store_all(
+        self, memories: Iterable[Memory], *, bounds: Bounds | None = None
+    ) -> Result[Outcome | None, StoreRefusal | FenceRequired]:
+        """Stores all of these memories or none of them, at most 1,000; an id twice counts as its last.
+
+        Neither fenced nor recorded. None is nothing to do: it opens no transaction and answers None.
+        """
+        return await self.swap(memories, (), bounds=bounds)
+
+    async def swap(
+        self, add: Iterable[Memory], remove: Iterable[Memory | str], *, bounds: Bounds | None = None
+    ) -> Result[Outcome | None, StoreRefusal | FenceRequired]:
+        """Stores all of `add` and ends what is there of `remove`, by its id alone, in one transaction.
+
+        Neither fenced nor recorded, and content with less than `replace`: an id that is gone is skipped. At most
+        1,000 ids; one that is both added and removed is a `ValueError`. With nothing of either it answers None.
+        """
+        handle = self._handle
+        command = handle.swap(add, remove, bounds)
+        if command is None:
+            return Success(None)
+        return await self._plain(writing.swap(command, handle.tenant))
+
+    async def update(
+        self, id: str, change: Callable[[Memory], Memory]
+    ) -> Result[Outcome, UpdateRefusal | FenceRequired]:
+        """Stores what `change` makes of the memory with this id; nobody's change in between is lost.
+
+        `change` is called outside every transaction, and again when somebody was quicker, at most 5 times, after
+        which the call is `Contended`. It has to keep the id (`IdChanged`), and what it raises comes out here.
+        """
+        handle = self._handle
+        address = Address(handle.namespace, checked_id(id))
+        changed = handle.changed_by(change)
+        return await self._plain(writing.update(handle.tenant, address, changed, handle.limits(None)))
 
     async def delete(self, id: str) -> Result[bool, PlainRefusal | FenceRequired]:
         """Ends the memory with this id and answers whether it was there."""
         handle = self._handle
         command = wanted.Delete(Address(handle.namespace, checked_id(id)))
-        if handle.require_fence:
-            return Failure(FenceRequired())
-        flow = writing.delete(command, handle.tenant)
-        result = await run_async(flow, handle.backend, handle.patience)
+        result = await self._plain(writing.delete(command, handle.tenant))
         return result.map(lambda outcome: bool(outcome.removed))
+
+    async def delete_matching(self, filter: Filter) -> Result[int, PlainRefusal | FenceRequired]:
+        """Ends every memory that the filter accepts, in one transaction, and answers how many.
+
+        Where the database cannot decide the filter, what matches is read first and ended as it was read; when
+        somebody has changed some of it meanwhile that is done again, at most 5 times, and is then `Contended`.
+        """
+        handle = self._handle
+        command = wanted.DeleteMatching(handle.namespace, condition_of(filter))
+        return await self._plain(writing.delete_matching(command, handle.tenant))
 
     async def clear(self) -> Result[int, PlainRefusal | FenceRequired]:
         """Ends every memory of this namespace and answers how many. Applied keys and tokens stay."""
         handle = self._handle
-        if handle.require_fence:
-            return Failure(FenceRequired())
-        flow = writing.clear(wanted.Clear(handle.namespace), handle.tenant)
-        result = await run_async(flow, handle.backend, handle.patience)
+        result = await self._plain(writing.clear(wanted.Clear(handle.namespace), handle.tenant))
         return result.map(lambda outcome: len(outcome.removed))
+
+    async def trim(self, bounds: Bounds | None = None) -> Result[int, PlainRefusal | FenceRequired]:
+        """Evicts what is over the bounds, or over those of this handle, and answers how many that were.
+
+        In transactions of at most 1,000 evictions each, so that it can be broken off and begun again.
+        """
+        return await self._plain(writing.trim(self._handle.bound(bounds), self._handle.tenant))
 
     async def get(self, id: str) -> Result[Memory | None, ReadRefusal]:
         """The memory with this id, or None."""
         handle = self._handle
-        flow = reading.get(handle.tenant, Address(handle.namespace, checked_id(id)))
-        result = await run_async(flow, handle.backend, handle.patience)
-        return result.map(lambda found: None if found is None else Memory.found(found))
+        found = await self._read(reading.get(handle.tenant, Address(handle.namespace, checked_id(id))))
+        return found.map(lambda stored: None if stored is None else Memory.found(stored))
 
     async def exists(self, id: str) -> Result[bool, ReadRefusal]:
         """Whether a memory with this id is there."""
         handle = self._handle
-        flow = reading.get(handle.tenant, Address(handle.namespace, checked_id(id)))
-        result = await run_async(flow, handle.backend, handle.patience)
-        return result.map(lambda found: found is not None)
+        found = await self._read(reading.get(handle.tenant, Address(handle.namespace, checked_id(id))))
+        return found.map(lambda stored: stored is not None)
 
     async def recall(self, filter: Filter = _ALL, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
         """The newest `limit` memories that the filter accepts, by (timestamp, id) descending. 0 answers none."""
-        handle = self._handle
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
-        flow = reading.recall(handle.tenant, handle.namespace, condition_of(filter), limit)
-        result = await run_async(flow, handle.backend, handle.patience)
-        return result.map(lambda found: [Memory.found(each) for each in found])
+        return await self._recalled(filter, limit)
+
+    async def recent(self, limit: int = 10, filter: Filter = _ALL) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories that the filter accepts, the newest first."""
+        return await self.recall(filter, limit)
+
+    async def conversation(self, conversation_id: str, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories whose metadata names this conversation, the oldest of them first."""
+        found = await self.recall(Filter.by_conversation(conversation_id), limit)
+        return found.map(lambda memories: memories[::-1])
+
+    async def entity(self, entity_id: str) -> Result[list[Memory], ReadRefusal]:
+        """All memories whose metadata names this entity, the newest first."""
+        return await self._recalled(Filter.by_entity(entity_id), None)
+
+    async def important(self, threshold: float = 0.5, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
+        """The newest `limit` memories with an importance of at least `threshold`, the newest first."""
+        return await self.recall(Filter.min_importance(threshold), limit)
 
     async def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts, exactly."""
         handle = self._handle
-        flow = reading.count(handle.tenant, handle.namespace, condition_of(filter))
-        return await run_async(flow, handle.backend, handle.patience)
+        return await self._read(reading.count(handle.tenant, handle.namespace, condition_of(filter)))
+
+    async def statistics(self) -> Result[MemoryStats, ReadRefusal]:
+        """The figures of this namespace, counted by the database."""
+        figures = await self._read(reading.figures(self._handle.tenant, self._handle.namespace))
+        return figures.map(stats_from)
 
     async def history(self, id: str) -> Result[list[HistoryEntry], ReadRefusal]:
         """Every revision that this id ever had, oldest first, removals included."""
         handle = self._handle
-        flow = reading.history(handle.tenant, Address(handle.namespace, checked_id(id)))
-        result = await run_async(flow, handle.backend, handle.patience)
-        return result.map(lambda found: [history_entry_from(each) for each in found])
+        found = await self._read(reading.history(handle.tenant, Address(handle.namespace, checked_id(id))))
+        return found.map(lambda revisions: [history_entry_from(each) for each in revisions])
 
     async def keys(
         self, scope: str, *, after: str = "", limit: int = 1_000
     ) -> Result[list[str], ReadRefusal]:
         """Applied keys of a scope by code point, behind `after`: a snapshot, not fenced."""
-        handle = self._handle
         checked_text(after, "after", limits.TEXT_KEY_BYTES, empty=True)
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
-        flow = reading.keys(handle.tenant, checked_scope(scope), after, limit)
-        return await run_async(flow, handle.backend, handle.patience)
+        return await self._read(reading.keys(self._handle.tenant, checked_scope(scope), after, limit))
 
     async def applied_count(self, scope: str | None = None) -> Result[int, ReadRefusal]:
         """How many applied keys the scope, or with None the tenant, holds: a snapshot, not fenced."""
+        named = None if scope is None else checked_scope(scope)
+        return await self._read(reading.key_count(self._handle.tenant, named))
+
+    async def _recalled(self, filter: Filter, limit: int | None) -> Result[list[Memory], ReadRefusal]:
         handle = self._handle
-        flow = reading.key_count(handle.tenant, None if scope is None else checked_scope(scope))
-        return await run_async(flow, handle.backend, handle.patience)
+        flow = reading.recall(handle.tenant, handle.namespace, condition_of(filter), limit)
+        return (await self._read(flow)).map(lambda found: [Memory.found(each) for each in found])
+
+    async def _read(self, flow: Flow[Answer]) -> Answer:
+        return await run_async(flow, self._handle.backend, self._handle.patience)
+
+    async def _plain(
+        self, flow: Flow[Result[Value, AnyRefusal]]
+    ) -> Result[Value, AnyRefusal | FenceRequired]:
+        if self._handle.require_fence:
+            return Failure(FenceRequired())
+        return await run_async(flow, self._handle.backend, self._handle.patience)

@@ -6,8 +6,9 @@ from returns.result import Result
 
 from txmemory.drive import run_async
 from txmemory.flow import writing
+from txmemory.memories.bounds import Bounds
 from txmemory.memories.translate import Expected, Source
-from txmemory.memories.values import Bounds, Memory
+from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
 from txmemory.model.address import Presenter
 from txmemory.model.command import OnMismatch

@@ -221,7 +221,9 @@ def test_a_bound_is_an_integer_from_0_to_100_000(storage: Storage) -> None:
     for wrong in (-1, 100_001):
         with pytest.raises(ValueError):
             Bounds(wrong)
-    for mistyped in (True, 1.0, None):
+    with pytest.raises(ValueError):
+        Bounds()
+    for mistyped in (True, 1.0, "5"):
         with pytest.raises(TypeError):
             Bounds(mistyped)  # type: ignore[arg-type]  # the wrong type is the point
     with pytest.raises(TypeError):
