@@ -27,7 +27,7 @@ class Options:
 
     def microseconds_clock(self) -> Callable[[], int]:
         """The clock as integer microseconds."""
-        from txmemory.backends.inmemory import system_clock
+        from txmemory.backends.clock import system_clock
 
         return self.given_clock() or system_clock
 
@@ -94,7 +94,8 @@ def open_backend(options: Options) -> Backend:
     place = location(options.url)
     match place.scheme:
         case "memory":
-            from txmemory.backends.inmemory import InMemory, State
+            from txmemory.backends.inmemory.backend import InMemory
+            from txmemory.backends.inmemory.state import State
 
             _nothing_beside(place)
             return InMemory(State(), options.microseconds_clock(), Lifetime())
@@ -126,7 +127,8 @@ async def open_backend_async(options: Options) -> AsyncBackend:
     place = location(options.url)
     match place.scheme:
         case "memory":
-            from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
+            from txmemory.backends.inmemory.backend import AsyncInMemory, InMemory
+            from txmemory.backends.inmemory.state import State
 
             _nothing_beside(place)
             return AsyncInMemory(InMemory(State(), options.microseconds_clock(), Lifetime()))

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from returns.result import Result, Success
 
-from txmemory.backends.inmemory import InMemory, State
+from txmemory.backends.inmemory.backend import InMemory
+from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options
 from txmemory.drive import Patience, run
 from txmemory.flow import writing

@@ -11,7 +11,8 @@ import psycopg
 from psycopg import sql
 
 import txmemory
-from txmemory.backends.inmemory import AsyncInMemory, InMemory, State
+from txmemory.backends.inmemory.backend import AsyncInMemory, InMemory
+from txmemory.backends.inmemory.state import State
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.opening import Options
 from txmemory.backends.sqlite.backend import AsyncSqlite, Sqlite

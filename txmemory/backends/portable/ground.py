@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateSchema
 from sqlalchemy.sql import ClauseElement
 
-from txmemory.backends.inmemory import system_clock
+from txmemory.backends.clock import system_clock
 from txmemory.backends.postgres.dialect import IDLE_LEAST, function, grants
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.reading import ReadStatements

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import txmemory
 from txmemory import AsyncStore
-from txmemory.backends.inmemory import State
+from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options, open_backend_async
 from txmemory.drive import Patience
 from txmemory.model.commit import Commit, Reply

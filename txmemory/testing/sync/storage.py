@@ -10,7 +10,7 @@ from typing import Protocol
 
 import txmemory
 from txmemory import Store
-from txmemory.backends.inmemory import State
+from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options, open_backend
 from txmemory.drive import Patience
 from txmemory.model.commit import Commit, Reply

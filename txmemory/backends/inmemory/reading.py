@@ -1,0 +1,97 @@
+"""Answers to queries from a state."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from txmemory.backends.inmemory.state import State
+from txmemory.model.filter import Condition, Everything
+from txmemory.model.item import Stored
+from txmemory.model.query import (
+    COUNTED_ATTRIBUTES,
+    Count,
+    Events,
+    Figures,
+    Get,
+    KeyCount,
+    Keys,
+    Page,
+    Query,
+    Revisions,
+    Select,
+    Totals,
+)
+from txmemory.rules import order
+from txmemory.rules.matches import matches
+from txmemory.rules.visible import live_revision
+
+Row = TypeVar("Row")
+
+_by_recall = order.sort_key(order.RECALL)
+
+
+def answer(state: State, query: Query[Any], now: int) -> Page[Any]:
+    """The page that answers a query at this moment."""
+    match query:
+        case Get(tenant=tenant, addresses=addresses):
+            heads = [
+                state.heads.get((tenant, address.namespace), {}).get(address.id) for address in addresses
+            ]
+            live = [head for head in heads if head is not None and live_revision(head, now)]
+            return Page(tuple(state.stored(tenant, head) for head in live))
+        case Select(after=after, limit=limit):
+            found = sorted(_selected(state, query, query.condition, now), key=_by_recall, reverse=True)
+            if after is not None:
+                found = [stored for stored in found if _by_recall(stored) < after]
+            return _page(found[: limit + 1], limit)
+        case Count():
+            return Page((sum(1 for _ in _selected(state, query, query.condition, now)),))
+        case Figures():
+            return Page((_totals(list(_selected(state, query, Everything(), now))),))
+        case Revisions(tenant=tenant, address=address, after=after, limit=limit):
+            history = state.revisions.get((tenant, address), ())
+            return _page([each for each in history if each.revision > after], limit)
+        case Events(tenant=tenant, after=after, limit=limit):
+            log = [
+                (row, event)
+                for row, (owner, event) in sorted(state.events.items())
+                if owner == tenant and row > after
+            ]
+            return _page(log, limit)
+        case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
+            return _page(sorted(key for key in state.ledger.get((tenant, scope), {}) if key > after), limit)
+        case KeyCount(tenant=tenant, scope=scope):
+            counts = (
+                len(rows)
+                for (owner, name), rows in state.ledger.items()
+                if owner == tenant and scope in (None, name)
+            )
+            return Page((sum(counts),))
+        case _:
+            raise TypeError("not a query")
+
+
+def _selected(
+    state: State, query: Select | Count | Figures, condition: Condition, now: int
+) -> Iterable[Stored]:
+    for head in state.heads.get((query.tenant, query.namespace), {}).values():
+        if live_revision(head, now):
+            stored = state.stored(query.tenant, head)
+            if matches(condition, stored):
+                yield stored
+
+
+def _totals(found: Sequence[Stored]) -> Totals:
+    times = [stored.created_at for stored in found]
+    texts = [{stored.item.attributes.get(name) for stored in found} for name in COUNTED_ATTRIBUTES]
+    return Totals(
+        kinds=tuple(sorted(Counter(stored.item.kind for stored in found).items())),
+        distinct=tuple(sum(isinstance(text, str) for text in taken) for taken in texts),
+        embedded=sum(stored.item.embedding is not None for stored in found),
+        oldest=min(times, default=None),
+        newest=max(times, default=None),
+    )
+
+
+def _page(rows: Sequence[Row], limit: int) -> Page[Row]:
+    return Page(tuple(rows[:limit]), more=len(rows) > limit)
