@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.filter import Filter
+from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.translate import Expected, HistoryEntry, Source
 from txmemory.memories.values import Bounds, Custom, Memory, MemoryType
 from txmemory.model.address import Fence, Ref
@@ -76,6 +77,7 @@ __all__ = [
     "Refusal",
     "Refused",
     "SchemaMismatch",
+    "ScoredMemory",
     "SealRefusal",
     "Sealed",
     "Source",

@@ -20,3 +20,11 @@ COMMIT_ENTRIES = 1_000
 PAGE_ROWS = 1_000
 FILTER_KINDS = 1_000
 BOUND_MOST = 100_000
+QUERY_BYTES = 65_536
+"""Of a search, in UTF-8."""
+WORD_BYTES = 255
+"""Of one word of a text; what is longer is cut."""
+TEXT_WORDS = 100_000
+"""Of one text that are found; those behind them are not."""
+TEXT_WORDS_BYTES = 900_000
+"""Of these words together."""

@@ -9,10 +9,11 @@ from returns.result import Result
 from txmemory.backends.inmemory import InMemory, State
 from txmemory.backends.opening import Options
 from txmemory.drive import Patience, run
-from txmemory.flow import reading, writing
+from txmemory.flow import reading, searching, writing
 from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Answer, Flow
 from txmemory.memories.filter import Filter, condition_of
+from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.translate import (
     Expected,
     HistoryEntry,
@@ -27,6 +28,7 @@ from txmemory.model.address import Address, Presenter, checked_id, checked_scope
 from txmemory.model.canonical import checked_integer, checked_text
 from txmemory.model.command import OnMismatch
 from txmemory.model.outcome import Outcome, Receipt
+from txmemory.rules import words
 from txmemory.rules.settling import (
     AppliedRefusal,
     EntryRefusal,
@@ -182,6 +184,16 @@ class InMemoryStore:
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
         flow = reading.recall(self.handle.tenant, self.handle.namespace, condition_of(filter), limit)
         return self._read(flow).map(lambda found: [Memory.found(each) for each in found])
+
+    def search(
+        self, query: str, top_k: int = 10, filter: Filter = _ALL
+    ) -> Result[list[ScoredMemory], ReadRefusal]:
+        """The `top_k` memories that answer the query's words best. See `Store.search`."""
+        sought = words.sought(checked_text(query, "query", limits.QUERY_BYTES, empty=True))
+        checked_integer(top_k, "top_k", 0, limits.INTEGER_MOST)
+        handle = self.handle
+        flow = searching.search(handle.tenant, handle.namespace, condition_of(filter), sought, top_k)
+        return self._read(flow).map(lambda found: [ScoredMemory.found(*each) for each in found])
 
     def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts."""
