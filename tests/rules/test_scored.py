@@ -22,9 +22,9 @@ def test_sorted_gives_the_best_first_and_keeps_equals_in_place() -> None:
 
 def test_a_score_is_compared_with_a_score_only() -> None:
     with pytest.raises(TypeError):
-        _ = ScoredMemory(TEA, 0.5) < 0.5  # type: ignore[operator]  # the wrong type is the point
+        _ = ScoredMemory(TEA, 0.5) < 0.5
     with pytest.raises(TypeError):
-        _ = ScoredMemory(TEA, 0.5) > 0.5  # type: ignore[operator]  # the wrong type is the point
+        _ = ScoredMemory(TEA, 0.5) > 0.5
 
 
 @pytest.mark.parametrize("score", [-0.01, 1.01, math.nan, math.inf, -math.inf])

@@ -1,4 +1,4 @@
-"""The flow of a search, driven by hand: what it asks, what it keeps, and what it makes of items that change meanwhile."""
+"""The flow of a search, driven by hand: what it asks, and what it makes of items that change meanwhile."""
 
 from collections.abc import Callable
 
