@@ -80,6 +80,17 @@ def test_a_search_answers_the_best_of_what_the_condition_accepts(
     assert [(score, found.created_at, found.address.id) for found, score in must(result)] == best
 
 
+def test_of_equal_scores_the_newest_are_answered() -> None:
+    """S8: `top_k` cuts by recall order too, ids only where times are equal."""
+    items = [
+        stored("a", "tea", created_at=3),
+        stored("c", "tea", created_at=1),
+        stored("b", "tea", created_at=1),
+    ]
+    _, result = drive(search("t", HERE, TASKS, ("tea",), 2), answering(items, 1))
+    assert [found.address.id for found, _ in must(result)] == ["a", "c"]
+
+
 def test_what_needs_no_answer_asks_nothing() -> None:
     assert scripted(search("t", HERE, TASKS, (), 10)) == ([], Success([]))
     assert scripted(search("t", HERE, TASKS, ("tea",), 0)) == ([], Success([]))

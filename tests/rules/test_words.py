@@ -50,6 +50,7 @@ EXAMPLES = [
         "Zoë ZOE\u0308 naïve Ångström Việt й ё",
         [*["zoe"] * 2, "naive", "angstrom", "viet", "и", "е"],
     ),
+    ("strokes through letters and frames around them", "a\u0338b 1\ufe0f\u20e3", ["ab", "1"]),
     ("letters of their own", "øl Łódź þ", ["øl", "łodz", "þ"]),
     ("ligatures", "ﬁsh ﬀ ĳ œuvre", ["fish", "ff", "ij", "œuvre"]),
     ("full and half width", "Ｇｒｅｅｎ　ｔｅａ ﾊﾟﾝ", ["green", "tea", "パ", "パン", "ン"]),

@@ -133,7 +133,7 @@ def _folded(char: str) -> str:
             return str(decimal(char))
         case kind if kind[0] not in "LMN":
             return " "
-    small = "i" if char == "\u0131" else normalize("NFKD", char.casefold())
+    small = "i" if char == "\u0131" else char.casefold()
     return char if small == char else "".join(map(_folded, small))
 
 
