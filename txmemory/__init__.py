@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter
+from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.statistics import MemoryStats
 from txmemory.memories.translate import Expected, HistoryEntry, Source
 from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
@@ -84,6 +85,7 @@ __all__ = [
     "Refusal",
     "Refused",
     "SchemaMismatch",
+    "ScoredMemory",
     "SealRefusal",
     "Sealed",
     "Source",

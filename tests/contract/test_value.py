@@ -75,6 +75,7 @@ def test_the_value_answers_what_the_shared_store_answers(history: list[Call]) ->
         place.clock.advance(timedelta(seconds=1))
     assert value.recall() == shared.recall()
     assert value.count() == shared.count()
+    assert value.search("tea") == shared.search("tea")
     for id in IDS:
         assert value.history(id) == shared.history(id)
         assert value.get(id) == shared.get(id)
@@ -123,6 +124,8 @@ def test_handles_on_a_value_share_what_it_holds_and_no_more() -> None:
     store, _ = InMemoryStore.empty().within("users").store(Memory("tea", id="a"))
     assert must(store.count()) == 1
     assert must(store.within("ada").count()) == 0
+    assert [found.memory.id for found in must(store.search("TEA"))] == ["a"]
+    assert must(store.within("ada").search("tea")) == must(store.search("tea", 0)) == []
     assert must(store.tenant("acme").count()) == 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.tidy.project import python_files, text, tree
 
 SCENARIOS = Path("design/scenarios.md")
-CODE = re.compile(r"\b[RFCBLD]\d{1,2}\b")
+CODE = re.compile(r"\b[RFCBLSD]\d{1,2}\b")
 
 
 def described() -> set[str]:

@@ -23,3 +23,11 @@ FILTER_PARTS = 100
 FILTER_VALUES = 1_000
 BOUND_MOST = 100_000
 EMBEDDING_DIMENSIONS = 16_384
+QUERY_BYTES = 65_536
+"""Of a search, in UTF-8."""
+WORD_BYTES = 255
+"""Of one word of a text; what is longer is cut."""
+TEXT_WORDS = 100_000
+"""Of one text that are found; those behind them are not."""
+TEXT_WORDS_BYTES = 900_000
+"""Of these words together."""

@@ -15,6 +15,7 @@ from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Answer, Flow
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter, condition_of
+from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.statistics import MemoryStats
 from txmemory.memories.translate import Expected, HistoryEntry, Source, put_of
 from txmemory.memories.values import Memory
@@ -224,6 +225,12 @@ class InMemoryStore:
     def important(self, threshold: float = 0.5, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
         """The newest `limit` memories with an importance of at least `threshold`."""
         return self._reader.important(threshold, limit)
+
+    def search(
+        self, query: str, top_k: int = 10, filter: Filter = _ALL
+    ) -> Result[list[ScoredMemory], ReadRefusal]:
+        """The `top_k` memories that answer the words of the query best, of those that the filter accepts."""
+        return self._reader.search(query, top_k, filter)
 
     def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts."""

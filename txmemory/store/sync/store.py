@@ -8,11 +8,12 @@ from typing import Self, TypeVar
 from returns.result import Failure, Result, Success
 
 from txmemory.drive import run
-from txmemory.flow import reading, writing
+from txmemory.flow import reading, searching, writing
 from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Answer, Flow
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter, condition_of
+from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.statistics import MemoryStats, stats_from
 from txmemory.memories.translate import HistoryEntry, history_entry_from, put_of
 from txmemory.memories.values import Memory
@@ -23,6 +24,7 @@ from txmemory.model.canonical import checked_integer, checked_text
 from txmemory.model.outcome import Outcome
 from txmemory.model.refusal import FenceRequired, Refusal
 from txmemory.port import Backend
+from txmemory.rules import words
 from txmemory.rules.settling import PlainRefusal, StoreRefusal, UpdateRefusal
 from txmemory.store.core import Handle
 from txmemory.store.sync.writer import Writer
@@ -204,6 +206,21 @@ class Store:
     def important(self, threshold: float = 0.5, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
         """The newest `limit` memories with an importance of at least `threshold`, the newest first."""
         return self.recall(Filter.min_importance(threshold), limit)
+
+    def search(
+        self, query: str, top_k: int = 10, filter: Filter = _ALL
+    ) -> Result[list[ScoredMemory], ReadRefusal]:
+        """The `top_k` memories that answer the words of the query best, of those that the filter accepts.
+
+        The best first, equal scores by (timestamp, id) descending. Words are whole, without case and diacritics, and
+        one of them is enough; no text is an operator or an error, and a query without words finds nothing. It is at
+        most 64 KiB of UTF-8. Everything that the filter accepts is read.
+        """
+        handle = self._handle
+        sought = words.sought(checked_text(query, "query", limits.QUERY_BYTES, empty=True))
+        checked_integer(top_k, "top_k", 0, limits.INTEGER_MOST)
+        flow = searching.search(handle.tenant, handle.namespace, condition_of(filter), sought, top_k)
+        return self._read(flow).map(lambda found: [ScoredMemory.found(*each) for each in found])
 
     def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
         """How many memories the filter accepts, exactly."""
