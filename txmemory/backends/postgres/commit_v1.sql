@@ -406,7 +406,7 @@ BEGIN
                 SELECT * FROM (
                     SELECT CASE WHEN i.expires_at <= v_now THEN 0 ELSE 1 END AS class,
                            CASE WHEN i.expires_at <= v_now THEN i.expires_at ELSE i.created_at END AS age,
-                           i.id, i.revision, i.created_at, i.updated_at, 0 AS place
+                           i.id, i.revision, i.created_at, i.expires_at, i.updated_at, 0 AS place
                       FROM unnest(v_locked) AS k (id)
                      CROSS JOIN LATERAL (
                          SELECT h.* FROM @schema@.item h
@@ -415,7 +415,7 @@ BEGIN
                     UNION ALL
                     SELECT 1, coalesce(p_createds[c.change],
                                        CASE WHEN h_visible[c.place] THEN h_created[c.place] ELSE v_now END),
-                           h_id[c.place], 0, 0, 0, c.place
+                           h_id[c.place], 0, 0, p_expireses[c.change], 0, c.place
                       FROM unnest(p_change_places, p_change_reasons, p_change_entries)
                            WITH ORDINALITY AS c (place, reason, entry, change)
                      WHERE c.reason = 'stored' AND v_status[c.entry] = 'stored'
@@ -438,7 +438,7 @@ BEGIN
                     v_newest := greatest(v_newest, v_row.updated_at);
                 END IF;
                 v_victims := v_victims || v_place;
-                v_reasons := v_reasons || CASE WHEN v_row.class = 0 THEN 'expired' ELSE 'evicted' END;
+                v_reasons := v_reasons || CASE WHEN v_row.expires_at <= v_now THEN 'expired' ELSE 'evicted' END;
             END LOOP;
         END LOOP;
     END IF;
