@@ -12,7 +12,7 @@ from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import txmemory
-from txmemory import CannotOpen, Memory, SchemaMismatch, must
+from txmemory import Bounds, CannotOpen, Memory, SchemaMismatch, must
 from txmemory.backends.portable.ground import ground_of
 from txmemory.backends.postgres.dialect import MIGRATING, PRIVILEGES, grants
 from txmemory.testing.server import PostgresServer
@@ -99,6 +99,17 @@ def test_a_file_is_made_on_opening(tmp_path: Path) -> None:
         must(store.writer("run", 1).write("step-1", [Memory("a", id="a")]))
     with txmemory.open(url) as again:
         assert must(again.writer("run", 1).write("step-1", [Memory("a", id="a")])).replayed
+
+
+def test_both_ways_to_a_file_see_the_same_store(tmp_path: Path) -> None:
+    """Whoever made it: nobody misses a table."""
+    for maker, user in (("", "portable+"), ("portable+", "")):
+        place = f"sqlite:///{tmp_path}/by{maker}.db"
+        with txmemory.open(f"{maker}{place}") as store:
+            must(store.store(Memory("a", id="a")))
+        with txmemory.open(f"{user}{place}") as store:
+            evicted = must(store.store(Memory("b"), bounds=Bounds(max_memories=1))).evicted
+            assert [ref.id for ref in evicted] == ["a"]
 
 
 def test_a_url_that_cannot_be_read_is_not_repeated() -> None:

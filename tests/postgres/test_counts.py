@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 import txmemory
-from txmemory import Bounds, Memory, must
+from txmemory import Bounds, Filter, Memory, must
 from txmemory.testing import binaries
 from txmemory.testing.proxy import Proxy
 from txmemory.testing.roles import with_options
@@ -147,6 +147,11 @@ CALLS: dict[str, Callable[[Any, int], Any]] = {
     "store": lambda store, n: store.store(Memory("green tea", id=f"stored-{n}")),
     "delete": lambda store, n: store.delete(f"plain-{n}"),
     "clear": lambda store, n: store.within(f"below-{n}").clear(),
+    "delete by a composed filter": lambda store, n: store.within(f"below-{n}").delete_matching(
+        Filter.by_type("knowledge") & ~(Filter.by_entity("ada") | Filter.important(0.5))
+    ),
+    "trim": lambda store, n: store.within(f"below-{n}").trim(Bounds(max_memories=0)),
+    "swap": lambda store, n: store.swap([Memory("z", embedding=[0.5] * 384)], [f"plain-{n}"]),
 }
 """Each does something new for each number."""
 

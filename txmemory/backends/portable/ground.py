@@ -105,7 +105,7 @@ def _file() -> Ground:
         begin=_begin_on_file,
         hold=lambda connection, _seconds: _hold_file(connection, ours),
         refuse=lambda _connection: None,
-        make=ours.metadata.create_all,
+        make=lambda connection: _make_in_file(connection, ours),
         renew=lambda _connection, _role: None,
         embedded=True,
     )
@@ -141,6 +141,12 @@ def _make_on_server(connection: Connection, ours: Tables) -> None:
     assert ours.metadata.schema is not None, "a server has its tables in a schema"
     connection.execute(CreateSchema(ours.metadata.schema, if_not_exists=True))
     ours.metadata.create_all(connection)
+
+
+def _make_in_file(connection: Connection, ours: Tables) -> None:
+    """As `sqlite://` does: the one lock needs no rows for namespaces."""
+    needed = [table for table in ours.metadata.sorted_tables if table is not ours.namespace]
+    ours.metadata.create_all(connection, needed)
 
 
 def _renew_on_server(connection: Connection, schema: str, role: str | None) -> None:

@@ -121,11 +121,11 @@ async def _opened_async(
 
 
 def _check(connection: Connection, ground: Ground) -> None:
-    """Makes the tables of a file that has none; on a server they are only looked at."""
+    """Makes or migrates the tables of a file; on a server they are only looked at."""
     ground.refuse(connection)
     version = _version(connection, ground)
     connection.rollback()
-    if version is None and ground.embedded:
+    if version != VERSION and ground.embedded:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         _prepare(connection, ground, None)
         connection.commit()
@@ -142,6 +142,10 @@ def _prepare(connection: Connection, ground: Ground, role: str | None) -> None:
     if version is None:
         ground.make(connection)
         connection.execute(ground.tables.version.insert(), {"version_num": VERSION})
+    elif version != VERSION:
+        from txmemory.backends.sql.migrations import upgrade
+
+        upgrade(connection, ground.tables)
     ground.renew(connection, role)
 
 

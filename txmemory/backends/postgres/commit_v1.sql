@@ -9,9 +9,11 @@ CREATE OR REPLACE FUNCTION @schema@.commit_v1(
     p_guard_entries int[], p_guard_places int[], p_guard_revisions bigint[], p_guard_sources boolean[],
     p_change_entries int[], p_change_places int[], p_change_reasons text[],
     p_kinds text[], p_texts text[], p_datas text[], p_attributes text[], p_createds bigint[], p_expireses bigint[],
-    p_importances float8[], p_digests bytea[], p_salts bytea[],
-    p_sweep_namespace text, p_sweep_reason text, p_sweep_kinds text[],
-    p_bound_namespaces text[], p_bound_mosts int[], p_most_victims int, p_event_effects int,
+    p_importances float8[], p_embeddings bytea[], p_digests bytea[], p_salts bytea[],
+    p_sweep_namespace text, p_sweep_reason text, p_sweep_clause text, p_sweep_values text[],
+    p_sweep_ids text[], p_sweep_revisions bigint[],
+    p_trims boolean, p_bound_namespaces text[], p_bound_mosts int[], p_bound_ages bigint[],
+    p_most_victims int, p_event_effects int,
     OUT overtaken boolean, OUT newest_generation bigint, OUT newest_token bigint,
     OUT met text[], OUT fingerprints bytea[], OUT statuses text[], OUT effects text[], OUT seqs bigint[],
     OUT ats bigint[], OUT tokens bigint[], OUT forgotten int[], OUT actuals bigint[], OUT excess int
@@ -38,9 +40,11 @@ DECLARE
     h_expires bigint[]; h_added_at bigint[]; h_added_ordinal int[];
     h_content int[];    -- the change that gave it its content
     h_changed boolean[];
+    -- a sweep: the items that it ends, in order
+    s_ids text[]; s_revisions bigint[]; s_createds bigint[]; s_expireses bigint[]; s_reasons text[];
     -- bounds
     v_new_namespaces text[] := '{}';
-    v_new int; v_gone int; v_live int; v_evict int; v_here int;
+    v_cutoff bigint; v_new int; v_gone int; v_past int; v_shift int; v_live int; v_evict int; v_here int;
     v_candidates text[]; v_unlocked text[]; v_locked text[];
     v_victims int[] := '{}'; v_reasons text[] := '{}';
     -- effects: by entry as text, in order
@@ -240,32 +244,44 @@ BEGIN
         h_added_ordinal[v_place] := v_head.added_ordinal;
         v_newest := greatest(v_newest, v_head.updated_at);
     END LOOP;
-    IF p_sweep_namespace IS NOT NULL THEN
-        v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
-        v_kind := set_config('lock_timeout', v_left, true);
-        FOR v_head IN
-            SELECT i.* FROM @schema@.item i
-             WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.live = 1
-               AND (p_sweep_kinds IS NULL OR i.kind = ANY (p_sweep_kinds))
-             ORDER BY i.id FOR UPDATE
-        LOOP
-            v_named := v_named + 1;
-            h_namespace[v_named] := v_head.namespace;
-            h_id[v_named] := v_head.id;
-            h_live[v_named] := true;
-            h_revision[v_named] := v_head.revision;
-            h_created[v_named] := v_head.created_at;
-            h_expires[v_named] := v_head.expires_at;
+    IF p_sweep_ids IS NOT NULL THEN
+        -- the items that are listed, each as it is listed
+        FOR v_place IN 1 .. cardinality(p_sweep_ids) LOOP
+            v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+            v_kind := set_config('lock_timeout', v_left, true);
+            SELECT i.* INTO v_head FROM @schema@.item i
+             WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.id = p_sweep_ids[v_place]
+               AND i.live = 1 AND i.revision = p_sweep_revisions[v_place] FOR UPDATE;
+            IF NOT FOUND THEN
+                v_status[1] := 'found';
+                EXIT;
+            END IF;
+            s_createds[v_place] := v_head.created_at;
+            s_expireses[v_place] := v_head.expires_at;
             v_newest := greatest(v_newest, v_head.updated_at);
         END LOOP;
+        s_ids := p_sweep_ids;
+        s_revisions := p_sweep_revisions;
+    ELSIF p_sweep_namespace IS NOT NULL THEN
+        -- the items that the clause accepts; it is text of this package's and names the caller's values by place.
+        -- Who waits for a row that changes meanwhile has the clause decide anew, over the row as it then is, but over
+        -- all other tables as they were: so it looks at nothing but heads
+        v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
+        v_kind := set_config('lock_timeout', v_left, true);
+        EXECUTE 'SELECT array_agg(f.id), array_agg(f.revision), array_agg(f.created_at), array_agg(f.expires_at),
+                        max(f.updated_at)
+                   FROM (SELECT i.* FROM ' || @schema_text@ || '.item i
+                          WHERE i.tenant = $1 AND i.namespace = $2 AND i.live = 1'
+                || coalesce(' AND (' || p_sweep_clause || ')', '') || ' ORDER BY i.id FOR UPDATE) AS f'
+           INTO s_ids, s_revisions, s_createds, s_expireses, v_newest
+          USING p_tenant, p_sweep_namespace, p_sweep_values;
+        v_newest := coalesce(v_newest, 0);
     END IF;
     IF v_assumed IS NULL THEN
         v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
     END IF;
-    IF p_sweep_namespace IS NOT NULL THEN
-        FOR v_place IN 1 .. v_named LOOP
-            v_reasons[v_place] := CASE WHEN h_expires[v_place] <= v_now THEN 'expired' ELSE p_sweep_reason END;
-        END LOOP;
+    IF p_sweep_ids IS NOT NULL AND v_now >= ANY (s_expireses) THEN
+        v_status[1] := 'found';
     END IF;
     FOR v_place IN 1 .. v_named LOOP
         h_visible[v_place] := h_live[v_place] AND coalesce(h_expires[v_place] > v_now, true);
@@ -298,9 +314,13 @@ BEGIN
             v_last_put := greatest(v_last_put, p_change_entries[v_change]);
         END IF;
     END LOOP;
+    IF p_trims THEN
+        v_last_put := 1;
+    END IF;
     IF v_last_put IS NOT NULL THEN
         FOR v_bound IN 1 .. cardinality(p_bound_namespaces) LOOP
-            v_new := 0; v_gone := 0; v_here := 0;
+            v_cutoff := v_now - p_bound_ages[v_bound];
+            v_new := 0; v_gone := 0; v_shift := 0; v_here := 0;
             FOR v_change IN 1 .. cardinality(p_change_places) LOOP
                 v_place := p_change_places[v_change];
                 CONTINUE WHEN v_status[p_change_entries[v_change]] <> 'stored'
@@ -311,15 +331,46 @@ BEGIN
                 ELSE
                     v_gone := v_gone + h_visible[v_place]::int;
                 END IF;
+                CONTINUE WHEN v_cutoff IS NULL;
+                -- by how much the count of what has expired or is too old changes
+                IF h_live[v_place] AND (h_created[v_place] < v_cutoff OR NOT h_visible[v_place]) THEN
+                    v_shift := v_shift - 1;
+                END IF;
+                IF p_change_reasons[v_change] = 'stored' THEN
+                    v_created := coalesce(p_createds[v_change],
+                                          CASE WHEN h_visible[v_place] THEN h_created[v_place] ELSE v_now END);
+                    IF v_created < v_cutoff OR p_expireses[v_change] <= v_now THEN
+                        v_shift := v_shift + 1;
+                    END IF;
+                END IF;
             END LOOP;
             -- locked; counted and scanned again until the scan names no new one: others may have ended some meanwhile
             v_locked := '{}';
             LOOP
-                SELECT count(*) INTO v_live FROM (
-                    SELECT 1 FROM @schema@.item i
-                     WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
-                     LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
-                v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
+                v_evict := 0;
+                IF p_bound_mosts[v_bound] IS NOT NULL THEN
+                    SELECT count(*) INTO v_live FROM (
+                        SELECT 1 FROM @schema@.item i
+                         WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                         LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
+                    v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
+                END IF;
+                IF v_cutoff IS NOT NULL THEN
+                    SELECT count(*) INTO v_past FROM (
+                        (SELECT 1 FROM @schema@.item i
+                          WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                            AND i.expires_at IS NOT NULL AND i.expires_at <= v_now
+                          LIMIT p_most_victims + 1 + v_here)
+                        UNION ALL
+                        (SELECT 1 FROM @schema@.item i
+                          WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                            AND (i.expires_at IS NULL OR i.expires_at > v_now) AND i.created_at < v_cutoff
+                          LIMIT p_most_victims + 1 + v_here)) AS counted;
+                    v_evict := greatest(v_evict, v_past + v_shift);
+                END IF;
+                IF p_trims THEN
+                    v_evict := least(v_evict, p_most_victims);
+                END IF;
                 EXIT WHEN v_evict <= 0 OR v_evict > p_most_victims;
                 SELECT array_agg(c.id) INTO v_candidates FROM (
                     (SELECT i.id FROM @schema@.item i
@@ -331,8 +382,9 @@ BEGIN
                       WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
                         AND (i.expires_at IS NULL OR i.expires_at > v_now)
                       ORDER BY i.created_at, i.id LIMIT v_evict + v_here)) AS c;
-                SELECT array_agg(u.id ORDER BY u.id COLLATE "C") INTO v_unlocked
-                  FROM unnest(v_candidates) AS u (id) WHERE u.id <> ALL (v_locked);
+                SELECT array_agg(u.id ORDER BY u.id COLLATE "C") INTO v_unlocked FROM (
+                    SELECT c.id FROM unnest(v_candidates) AS c (id)
+                    EXCEPT SELECT l.id FROM unnest(v_locked) AS l (id)) AS u;
                 EXIT WHEN v_unlocked IS NULL;
                 FOR v_part IN 1 .. cardinality(v_unlocked) LOOP
                     v_left := greatest(1, extract(epoch FROM v_ends - clock_timestamp()) * 1000)::int || 'ms';
@@ -354,7 +406,7 @@ BEGIN
                 SELECT * FROM (
                     SELECT CASE WHEN i.expires_at <= v_now THEN 0 ELSE 1 END AS class,
                            CASE WHEN i.expires_at <= v_now THEN i.expires_at ELSE i.created_at END AS age,
-                           i.id, i.revision, i.created_at, i.updated_at, 0 AS place
+                           i.id, i.revision, i.created_at, i.expires_at, i.updated_at, 0 AS place
                       FROM unnest(v_locked) AS k (id)
                      CROSS JOIN LATERAL (
                          SELECT h.* FROM @schema@.item h
@@ -363,7 +415,7 @@ BEGIN
                     UNION ALL
                     SELECT 1, coalesce(p_createds[c.change],
                                        CASE WHEN h_visible[c.place] THEN h_created[c.place] ELSE v_now END),
-                           h_id[c.place], 0, 0, 0, c.place
+                           h_id[c.place], 0, 0, p_expireses[c.change], 0, c.place
                       FROM unnest(p_change_places, p_change_reasons, p_change_entries)
                            WITH ORDINALITY AS c (place, reason, entry, change)
                      WHERE c.reason = 'stored' AND v_status[c.entry] = 'stored'
@@ -386,7 +438,7 @@ BEGIN
                     v_newest := greatest(v_newest, v_row.updated_at);
                 END IF;
                 v_victims := v_victims || v_place;
-                v_reasons := v_reasons || CASE WHEN v_row.class = 0 THEN 'expired' ELSE 'evicted' END;
+                v_reasons := v_reasons || CASE WHEN v_row.expires_at <= v_now THEN 'expired' ELSE 'evicted' END;
             END LOOP;
         END LOOP;
     END IF;
@@ -426,10 +478,11 @@ BEGIN
             h_revision[v_place] := h_revision[v_place] + 1;
             v_commitment := sha256(p_salts[v_change] || p_digests[v_change] || convert_to(v_created::text, 'UTF8'));
             INSERT INTO @schema@.revision (tenant, namespace, id, revision, kind, text, data, attributes, created_at,
-                                           expires_at, importance, salt, at, ordinal, by, reason)
+                                           expires_at, importance, embedding, salt, at, ordinal, by, reason)
             VALUES (p_tenant, h_namespace[v_place], h_id[v_place], h_revision[v_place], p_kinds[v_change],
                     p_texts[v_change], p_datas[v_change], p_attributes[v_change], v_created, p_expireses[v_change],
-                    p_importances[v_change], p_salts[v_change], v_at, v_ordinal, p_holder, 'stored');
+                    p_importances[v_change], p_embeddings[v_change], p_salts[v_change], v_at, v_ordinal, p_holder,
+                    'stored');
         ELSE
             CONTINUE WHEN NOT h_visible[v_place];
             h_live[v_place] := false;
@@ -452,7 +505,7 @@ BEGIN
                     ELSE ',"remove","' || p_change_reasons[v_change] || '",null]' END;
     END LOOP;
 
-    -- then the victims, which belong to the last entry that puts
+    -- then the victims, which belong to the last entry that puts, or to the one that trims
     FOR v_part IN 1 .. cardinality(v_victims) LOOP
         v_place := v_victims[v_part];
         h_live[v_place] := false;
@@ -539,23 +592,25 @@ BEGIN
         END IF;
     END LOOP;
 
-    -- a removal by condition stands alone: any number of items, whole sets at a time
-    IF p_sweep_namespace IS NOT NULL THEN
+    -- a sweep stands alone: any number of items, whole sets at a time
+    IF p_sweep_namespace IS NOT NULL AND v_status[1] = 'stored' THEN
+        SELECT array_agg(CASE WHEN f.expires_at <= v_now THEN 'expired' ELSE p_sweep_reason END ORDER BY f.place)
+          INTO s_reasons FROM unnest(s_expireses) WITH ORDINALITY AS f (expires_at, place);
         INSERT INTO @schema@.revision (tenant, namespace, id, revision, created_at, salt, at, ordinal, by, reason)
         SELECT p_tenant, p_sweep_namespace, f.id, f.revision + 1, f.created_at, '', v_at, (f.place - 1)::int, p_holder,
                f.reason
-          FROM unnest(h_id, h_revision, h_created, v_reasons)
+          FROM unnest(s_ids, s_revisions, s_createds, s_reasons)
                WITH ORDINALITY AS f (id, revision, created_at, reason, place);
         UPDATE @schema@.item i
-           SET live = 0, revision = i.revision + 1, updated_at = v_at, attributes = '{}', importance = NULL
-         WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.live = 1
-           AND (p_sweep_kinds IS NULL OR i.kind = ANY (p_sweep_kinds)) AND i.id = ANY (h_id);
+           SET live = 0, revision = f.revision + 1, updated_at = v_at, attributes = '{}', importance = NULL
+          FROM unnest(s_ids, s_revisions) AS f (id, revision)
+         WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.id = f.id;
         INSERT INTO @schema@.event (tenant, version, kind, status, effects, at)
         SELECT p_tenant, 1, 'change', 'stored',
                '[[' || p_sweep_namespace || '],[' || string_agg(
                    '[0,' || to_json(f.id) || ',' || f.revision + 1 || ',"remove","' || f.reason || '",null]',
                    ',' ORDER BY f.place) || ']]', v_at
-          FROM unnest(h_id, h_revision, v_reasons) WITH ORDINALITY AS f (id, revision, reason, place)
+          FROM unnest(s_ids, s_revisions, s_reasons) WITH ORDINALITY AS f (id, revision, reason, place)
          GROUP BY (f.place - 1) / p_event_effects
          ORDER BY (f.place - 1) / p_event_effects;
         met[1] := 'done';
@@ -565,11 +620,32 @@ BEGIN
                    '[0,' || to_json(f.id) || ',' || f.revision + 1 || ',"remove","' || f.reason || '",null]',
                    ',' ORDER BY f.place), '') || ']]'
           INTO v_kind
-          FROM unnest(h_id, h_revision, v_reasons) WITH ORDINALITY AS f (id, revision, reason, place);
+          FROM unnest(s_ids, s_revisions, s_reasons) WITH ORDINALITY AS f (id, revision, reason, place);
         effects[1] := v_kind;
     END IF;
 END
 $$;
 
 -- Nobody may call it but its owner and who is told so; it runs with the rights of its caller.
-REVOKE ALL ON FUNCTION @schema@.commit_v1 FROM PUBLIC;
+REVOKE ALL ON FUNCTION @schema@.commit_v1(@types@) FROM PUBLIC;
+
+-- Other releases had it with other parameters: it goes, and who was told so may call this one.
+DO $$
+DECLARE
+    v_ours regprocedure := @schema_text@ || '.commit_v1(@types@)';
+    v_theirs regprocedure; v_role regrole;
+BEGIN
+    FOR v_theirs IN
+        SELECT p.oid FROM pg_proc p JOIN pg_proc o ON o.pronamespace = p.pronamespace AND o.proname = p.proname
+         WHERE o.oid = v_ours AND p.oid <> v_ours
+    LOOP
+        FOR v_role IN
+            SELECT a.grantee FROM pg_proc p CROSS JOIN aclexplode(p.proacl) AS a
+             WHERE p.oid = v_theirs AND a.grantee NOT IN (0, p.proowner)
+        LOOP
+            EXECUTE 'GRANT EXECUTE ON FUNCTION ' || v_ours || ' TO ' || v_role;
+        END LOOP;
+        EXECUTE 'DROP FUNCTION ' || v_theirs;
+    END LOOP;
+END
+$$;

@@ -1,5 +1,6 @@
 """The statements and the schema in PostgreSQL's dialect, compiled once a process and schema name."""
 
+import re
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -92,9 +93,15 @@ def joined_call(schema: str) -> str:
 
 
 def function(schema: str) -> str:
-    """What makes the function, or brings it to this release's text."""
+    """What makes the function, or brings it to this release's text and parameters."""
     text = files("txmemory.backends.postgres").joinpath("commit_v1.sql").read_text("utf-8")
-    return text.replace("@schema@", _quoted(schema))
+    quoted = _quoted(schema)
+    meant = {
+        "schema": quoted,
+        "schema_text": "'" + quoted.replace("'", "''") + "'",
+        "types": ", ".join(TYPES),
+    }
+    return re.sub("@([a-z_]+)@", lambda found: meant[found[1]], text)
 
 
 def creation(schema: str) -> tuple[str, ...]:

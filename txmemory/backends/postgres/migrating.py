@@ -1,11 +1,15 @@
 """The schema on a server: `open` checks it, `migrate` changes it, under different roles if one likes."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import StaticPool
 
-from txmemory.backends.postgres.dialect import MIGRATING, creation, function, grants
+from txmemory.backends.postgres.dialect import MIGRATING, creation, function, grants, postgres_tables
 from txmemory.backends.postgres.faults import cannot_open
 from txmemory.backends.postgres.place import Place
 from txmemory.backends.sql.tables import VERSION
@@ -30,20 +34,41 @@ def migrate(place: Place, runtime_role: str | None) -> None:
             _refuse_other_encodings(connection)
             # Each statement has to see what was committed while the lock was waited for.
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-            connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{place.patience}s"])
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
-            version = version_of(connection, place.schema)
-            refuse_to_migrate(version)
-            if version is None:
-                for statement in creation(place.schema):
-                    connection.execute(statement)
-                stamped = {"table": sql.Identifier(place.schema, "schema"), "version": sql.Literal(VERSION)}
-                connection.execute(sql.SQL("INSERT INTO {table} VALUES ({version})").format(**stamped))
-            connection.execute(function(place.schema))
-            for grant in grants(place.schema, runtime_role, function=True):
-                connection.execute(grant)
+            with _shared(connection) as transaction:
+                connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{place.patience}s"])
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
+                _prepare(connection, transaction, place.schema)
+                connection.execute(function(place.schema))
+                for grant in grants(place.schema, runtime_role, function=True):
+                    connection.execute(grant)
     except psycopg.Error as error:
         raise cannot_open(error) from None
+    except DBAPIError as error:
+        if not isinstance(error.orig, psycopg.Error):
+            raise
+        raise cannot_open(error.orig) from None
+
+
+def _shared(connection: psycopg.Connection[Any]) -> AbstractContextManager[Connection]:
+    """A transaction of the connection that SQLAlchemy, and so Alembic, takes part in."""
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool, pool_reset_on_return=None
+    )
+    return engine.begin()  # its first connection asks the server who it is, and rolls that back
+
+
+def _prepare(connection: psycopg.Connection[Any], transaction: Connection, schema: str) -> None:
+    version = version_of(connection, schema)
+    refuse_to_migrate(version)
+    if version is None:
+        for statement in creation(schema):
+            connection.execute(statement)
+        stamped = {"table": sql.Identifier(schema, "schema"), "version": sql.Literal(VERSION)}
+        connection.execute(sql.SQL("INSERT INTO {table} VALUES ({version})").format(**stamped))
+    elif version != VERSION:
+        from txmemory.backends.sql.migrations import upgrade
+
+        upgrade(transaction, postgres_tables(schema))
 
 
 def _refuse_other_encodings(connection: psycopg.Connection[Any]) -> None:

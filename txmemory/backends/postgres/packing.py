@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, assert_never
 
+from txmemory.backends.postgres.clauses import clause
+from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import recorded_from
 from txmemory.model import limits
 from txmemory.model.address import Address, Fence, namespace_text
@@ -24,7 +26,7 @@ from txmemory.model.commit import (
     Reply,
     Trim,
 )
-from txmemory.model.filter import Everything, KindIn
+from txmemory.model.filter import Condition, Everything
 from txmemory.rules.recording import EVENT_EFFECTS
 
 TYPES = (
@@ -34,9 +36,11 @@ TYPES = (
     *("text[]", "text[]"),
     *("int4[]", "int4[]", "int8[]", "bool[]"),
     *("int4[]", "int4[]", "text[]"),
-    *("text[]", "text[]", "text[]", "text[]", "int8[]", "int8[]", "float8[]", "bytea[]", "bytea[]"),
-    *("text", "text", "text[]"),
-    *("text[]", "int4[]", "int4", "int4"),
+    *("text[]", "text[]", "text[]", "text[]"),
+    *("int8[]", "int8[]", "float8[]"),
+    *("bytea[]", "bytea[]", "bytea[]"),
+    *("text", "text", "text", "text[]", "text[]", "int8[]"),
+    *("bool", "text[]", "int4[]", "int8[]", "int4", "int4"),
 )
 """Of the function's parameters, in order."""
 _MOST_VICTIMS = str(limits.COMMIT_VICTIMS)
@@ -112,35 +116,42 @@ def _changes(places: dict[Address, int], entries: Sequence[Entry]) -> tuple[obje
                 case Put(address=address, item=item):
                     content = (item.kind, item.text, item.data, item.attributes_text)
                     times = (item.created_at, item.expires_at, item.importance)
-                    bound = (item.digest, new_salt())
+                    bound = (item.embedding, item.content_digest, new_salt())
                     rows.append((number, places[address], "stored", *content, *times, *bound))
                 case Remove(address=address, reason=reason):
-                    rows.append((number, places[address], reason, *(None,) * 9))
+                    rows.append((number, places[address], reason, *(None,) * 10))
                 case RemoveWhere() | RemoveListed() | Trim():
                     pass
                 case unreachable:
                     assert_never(unreachable)
-    return _columns(rows, 12)
+    return _columns(rows, 13)
 
 
 def _sweep(entries: Sequence[Entry]) -> tuple[object, ...]:
+    """Where, why, and what ends: what a clause accepts with its values, or what is listed."""
     for entry in entries:
         for change in entry.changes:
-            if isinstance(change, RemoveWhere):
-                kinds: str | None = "{}"
-                match change.condition:
-                    case Everything():
-                        kinds = None
-                    case KindIn(kinds=named):
-                        kinds = array(sorted(named))
-                    case _:
-                        pass
-                return namespace_text(change.namespace), change.reason, kinds
-    return None, None, None
+            match change:
+                case RemoveWhere(namespace=namespace, condition=condition, reason=reason):
+                    return namespace_text(namespace), reason, *_clause(condition), None, None
+                case RemoveListed(namespace=namespace, listed=listed, reason=reason):
+                    return namespace_text(namespace), reason, None, None, *_columns(listed, 2)
+                case _:
+                    pass
+    return (None,) * 6
+
+
+def _clause(condition: Condition) -> tuple[str | None, str | None]:
+    if condition == Everything():
+        return None, None
+    return clause(narrowing.shape(condition)), array([str(value) for value in narrowing.values(condition)])
 
 
 def _bounds(commit: Commit) -> tuple[object, ...]:
-    return _columns(sorted((namespace_text(bound.namespace), bound.most) for bound in commit.bounds), 2)
+    trims = any(isinstance(change, Trim) for entry in commit.entries for change in entry.changes)
+    bounds = sorted(commit.bounds, key=lambda bound: namespace_text(bound.namespace))
+    rows = [(namespace_text(bound.namespace), bound.most, bound.age) for bound in bounds]
+    return "t" if trims else "f", *_columns(rows, 3)
 
 
 def _columns(rows: Sequence[Sequence[object]], width: int) -> tuple[str, ...]:

@@ -28,9 +28,10 @@ from txmemory.rules import order
 
 
 class WholeRows(NamedTuple):
-    """The names that each statement for whole rows binds; "least" is the least number that an event may get."""
+    """The names that each statement for many rows binds; "least" is the least number that an event may get."""
 
     item: tuple[str, ...]
+    ended: tuple[str, ...]
     revision: tuple[str, ...]
     event: tuple[str, ...]
     ledger: tuple[str, ...]
@@ -257,15 +258,11 @@ class GuardStatements(Generic[Statement]):
     def end_head(self) -> Statement:
         """Ends a head; what filters could look at goes."""
         item = self._tables.item
-        this = (
-            item.c.tenant == bindparam("in_tenant"),
-            item.c.namespace == bindparam("in_namespace"),
-            item.c.id == bindparam("with_id"),
-        )
-        return self._compile(
-            update(item)
-            .where(*this)
-            .values(
+        key = {"tenant": "in_tenant", "namespace": "in_namespace", "id": "with_id"}
+        this = [item.c[name] == bindparam(given) for name, given in key.items()]
+        ended = update(item).where(*this)
+        return self._compile_row(
+            ended.values(
                 live=literal_column("0"),
                 revision=bindparam("revision"),
                 updated_at=bindparam("updated_at"),
@@ -286,6 +283,7 @@ class GuardStatements(Generic[Statement]):
         event = tuple(each.name for each in tables.event.c if each.name != "row")
         return WholeRows(
             item=tuple(each.name for each in tables.item.c),
+            ended=("revision", "updated_at", "in_tenant", "in_namespace", "with_id"),
             revision=tuple(each.name for each in tables.revision.c),
             event=event if self._spelling.number is None else ("least", *event),
             ledger=tuple(each.name for each in tables.ledger.c),

@@ -103,16 +103,21 @@ class StatementTables(Generic[Statement]):
             self._columns.item,
             [head_row(tenant, head, item) for head, item in changes if item is not None],
         )
-        for head, item in changes:
-            if item is None:
-                ended = {
-                    "in_tenant": tenant,
-                    "in_namespace": namespace_text(head.address.namespace),
-                    "with_id": head.address.id,
-                    "revision": head.revision,
-                    "updated_at": head.updated_at,
-                }
-                self._change(self._statements.end_head, ended)
+        self._each(
+            self._statements.end_head,
+            self._columns.ended,
+            [
+                (
+                    head.revision,
+                    head.updated_at,
+                    tenant,
+                    namespace_text(head.address.namespace),
+                    head.address.id,
+                )
+                for head, item in changes
+                if item is None
+            ],
+        )
 
     def append_revisions(self, tenant: str, revisions: Sequence[Revision]) -> None:
         """Inserts the history's entries."""
