@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from scripts.benching import counting, crowd, hot, server, single, stages, starting
+from scripts.benching import counting, crowd, hot, scaling, server, single, stages, starting
 from scripts.benching.figures import Figure, failures, table, write_json
 from scripts.benching.sizes import SMALL, USUAL, Sizes
 
@@ -23,6 +23,7 @@ SERVER_PARTS: dict[str, Callable[[server.Place, Sizes], list[Figure]]] = {
     "single": server.single,
     "hot": hot.figures,
 }
+SCALING_PARTS = ("sqlite", "postgres")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -31,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     sizes = SMALL if given.small else USUAL
     if given.rounds is not None:
         sizes = replace(sizes, rounds=given.rounds)
+    if getattr(given, "rows", None) is not None:
+        sizes = replace(sizes, rows=given.rows)
     with tempfile.TemporaryDirectory(prefix="txmemory-bench-", dir=given.directory) as name:
         folder = Path(name).resolve()
         if given.command == "profile":
@@ -41,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
                 figures = [
                     row for part in given.part or SERVER_PARTS for row in SERVER_PARTS[part](place, sizes)
                 ]
+        elif given.command == "scaling":
+            figures = _scaling(folder, sizes, given.part or SCALING_PARTS, given.url)
         else:
             figures = _writes(folder, sizes, given.part or PARTS)
     print(table(figures))
@@ -61,6 +66,15 @@ def _writes(folder: Path, sizes: Sizes, parts: Iterable[str]) -> list[Figure]:
     return found
 
 
+def _scaling(folder: Path, sizes: Sizes, parts: Iterable[str], url: str | None) -> list[Figure]:
+    found: list[Figure] = []
+    for part in parts:
+        found.extend(
+            scaling.in_a_file(folder, sizes) if part == "sqlite" else scaling.on_a_server(url, sizes)
+        )
+    return found
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -70,10 +84,15 @@ def _parser() -> argparse.ArgumentParser:
     postgres = commands.add_parser(
         "postgres", help="the same on a server, a durable one of its own unless told"
     )
-    postgres.add_argument(
-        "--url", metavar="URL", help="a database where a schema can be made, and is dropped again"
+    grown = commands.add_parser(
+        "scaling", help="each call in a namespace of a million memories, to the same in one of a thousand"
     )
-    for command, parts in ((writes, PARTS), (postgres, SERVER_PARTS)):
+    grown.add_argument("--rows", type=int, metavar="N", help="how many memories, if not a million")
+    for command in (postgres, grown):
+        command.add_argument(
+            "--url", metavar="URL", help="a database where a schema can be made, and is dropped again"
+        )
+    for command, parts in ((writes, PARTS), (postgres, SERVER_PARTS), (grown, SCALING_PARTS)):
         command.add_argument(
             "--check", action="store_true", help="exit with 1 where a gating figure is missed"
         )
@@ -82,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
             "--part", action="append", choices=parts, help="only this part; may be given again"
         )
     profile = commands.add_parser("profile", help="the microseconds of each stage of one keyed write")
-    for command in (writes, postgres, profile):
+    for command in (writes, postgres, grown, profile):
         command.add_argument("--rounds", type=int, metavar="N", help="how many interleaved rounds")
         command.add_argument("--small", action="store_true", help="a tiny size: shows that it runs, no more")
         command.add_argument("--directory", type=Path, metavar="PATH", help="where the databases are put")

@@ -33,11 +33,12 @@ class Place(NamedTuple):
     """A database with our schema in it, as a superuser or its owner sees it."""
 
     url: str
+    schema: str = SCHEMA
 
     @property
     def store_url(self) -> str:
         """What a store is opened with."""
-        return with_options(self.url, schema=SCHEMA)
+        return with_options(self.url, schema=self.schema)
 
     def connect(self) -> psycopg.Connection:
         """A raw connection with a store's settings."""
@@ -52,23 +53,27 @@ class Place(NamedTuple):
             proxy.delay(frontend=proxy_delay / 2, backend=proxy_delay / 2)
             parts = urlsplit(self.url)
             account = parts.netloc.rpartition("@")[0]
-            yield Place(urlunsplit(parts._replace(netloc=f"{account}@127.0.0.1:{proxy.port}"))), proxy
+            near = urlunsplit(parts._replace(netloc=f"{account}@127.0.0.1:{proxy.port}"))
+            yield self._replace(url=near), proxy
 
 
 @contextmanager
-def placed(url: str | None) -> Iterator[Place]:
-    """The database of the URL, or one on a durable server of our own; our schema is made, and dropped again."""
+def placed(url: str | None, schema: str = SCHEMA, *, durable: bool = True) -> Iterator[Place]:
+    """The database of the URL, or one on a server of our own; our schema is made, and dropped again."""
     if url is None:
-        with OwnServer(settings=SETTINGS) as server, placed(server.url(server.create_database())) as place:
+        with (
+            OwnServer(durable=durable, settings=SETTINGS) as server,
+            placed(server.url(server.create_database()), schema) as place,
+        ):
             yield place
         return
-    place = Place(url)
+    place = Place(url, schema)
     txmemory.migrate(place.store_url)
     try:
         yield place
     finally:
         with place.connect() as connection:
-            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
 
 
 @contextmanager

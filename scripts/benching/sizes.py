@@ -30,6 +30,12 @@ class Sizes:
     """Of the crowds."""
     starts: int
     """Fresh interpreters of each kind."""
+    rows: int
+    """Memories in the namespace that has grown."""
+    few: int
+    """Memories in the one that has not."""
+    gone: int
+    """Memories that a bound has evicted before."""
 
 
 USUAL = Sizes(
@@ -44,7 +50,23 @@ USUAL = Sizes(
     crowd=250,
     runs=3,
     starts=9,
+    rows=1_000_000,
+    few=1_000,
+    gone=100_000,
 )
 SMALL = Sizes(
-    rounds=1, full=3, normal=3, many=1, bound=10, beside=100, counted=5, disk=100, crowd=5, runs=1, starts=1
+    rounds=1,
+    full=3,
+    normal=3,
+    many=1,
+    bound=10,
+    beside=100,
+    counted=5,
+    disk=100,
+    crowd=5,
+    runs=1,
+    starts=1,
+    rows=5_000,
+    few=500,
+    gone=1_000,
 )

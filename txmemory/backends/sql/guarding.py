@@ -24,6 +24,7 @@ from sqlalchemy.sql import ClauseElement
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import HEAD_COLUMNS, RECORD_COLUMNS
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
+from txmemory.backends.sql.walking import walks
 from txmemory.rules import order
 
 
@@ -163,10 +164,8 @@ class GuardStatements(Generic[Statement]):
 
     @property
     def _this_namespace(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-        namespace = self._tables.namespace
-        return namespace.c.tenant == bindparam("in_tenant"), namespace.c.namespace == bindparam(
-            "in_namespace"
-        )
+        columns = self._tables.namespace.c
+        return columns.tenant == bindparam("in_tenant"), columns.namespace == bindparam("in_namespace")
 
     @cached_property
     def make_placeholder(self) -> Statement:
@@ -199,37 +198,38 @@ class GuardStatements(Generic[Statement]):
         """Live heads of a namespace that a condition accepts, expired ones too."""
         item = self._tables.item
         wanted = narrowing.clause(self._spelling.texts, shape, item, None)
-        statement = self._heads().where(self._spelling.live, wanted)
-        return self._compile(self._locked(statement.order_by(item.c.id)))
+        heads = self._spelling.along(walks(shape)[0].along, self._heads())
+        return self._compile(self._locked(heads.where(self._spelling.live, wanted).order_by(item.c.id)))
 
     @cached_property
     def count_live(self) -> Statement:
         """How many live heads there are, counted to `rows`."""
-        return self._counted()
+        return self._counted("age")
 
     @cached_property
     def count_expired(self) -> Statement:
         """How many live heads have expired, counted to `rows`."""
-        return self._counted(self._gone)
+        return self._counted("expiry", self._gone)
 
     @cached_property
     def count_older(self) -> Statement:
         """How many live heads that have not expired were created before `cutoff`, counted to `rows`."""
-        return self._counted(self._stays, self._tables.item.c.created_at < bindparam("cutoff"))
+        return self._counted("age", self._stays, self._tables.item.c.created_at < bindparam("cutoff"))
 
-    def _counted(self, *where: ColumnElement[bool]) -> Statement:
-        counted = select(self._tables.item.c.id).where(self._spelling.here, self._spelling.live, *where)
-        return self._compile(select(func.count()).select_from(counted.limit(ROWS).offset(ZERO).subquery()))
+    def _counted(self, index: str, *where: ColumnElement[bool]) -> Statement:
+        heads = self._spelling.along(index, select(self._tables.item.c.id))
+        counted = heads.where(self._spelling.here, self._spelling.live, *where).limit(ROWS).offset(ZERO)
+        return self._compile(select(func.count()).select_from(counted.subquery()))
 
     @cached_property
     def expired(self) -> Statement:
         """Live heads that have expired, the first first."""
-        return self._victims(self._heads().where(self._spelling.live, self._gone), order.EXPIRED)
+        return self._victims("expiry", self._gone, order.EXPIRED)
 
     @cached_property
     def oldest(self) -> Statement:
         """Live heads that have not expired, the oldest first."""
-        return self._victims(self._heads().where(self._spelling.live, self._stays), order.EVICTION)
+        return self._victims("age", self._stays, order.EVICTION)
 
     @property
     def _gone(self) -> ColumnElement[bool]:
@@ -335,8 +335,9 @@ class GuardStatements(Generic[Statement]):
     def _heads(self) -> Select[Any]:
         return select(*columns_of(self._tables.item, HEAD_COLUMNS)).where(self._spelling.here)
 
-    def _victims(self, statement: Select[Any], columns: tuple[str, ...]) -> Statement:
-        ordered = statement.order_by(*self._spelling.ordered(columns, descending=False))
+    def _victims(self, index: str, wanted: ColumnElement[bool], columns: tuple[str, ...]) -> Statement:
+        heads = self._spelling.along(index, self._heads()).where(self._spelling.live, wanted)
+        ordered = heads.order_by(*self._spelling.ordered(columns, descending=False))
         return self._compile(ordered.limit(ROWS).offset(ZERO))
 
     def _locked(self, statement: Select[Any]) -> Select[Any]:

@@ -4,7 +4,9 @@ A leaf may be NULL, which a query takes for false and which only a negation coul
 made false. Conditions come from `rules.narrowing`, which leaves what no engine can decide to `rules.matches`.
 """
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Collection, Iterator
+from itertools import compress
 from typing import Any, assert_never
 
 from sqlalchemy import (
@@ -17,6 +19,7 @@ from sqlalchemy import (
     bindparam,
     false,
     func,
+    literal_column,
     not_,
     or_,
     true,
@@ -120,9 +123,30 @@ def _unless_indexed(name: str) -> tuple[str, ...]:
     return () if name in INDEXED_ATTRIBUTES else (name,)
 
 
+def width(shape: Shape) -> int:
+    """How many values the clause of this shape binds."""
+    match shape:
+        case ("kinds", number):
+            return int(number)
+        case ("there", indexed):
+            return int(indexed is None)
+        case ("is" | "contains", indexed):
+            return 1 + (indexed is None)
+        case ("created", after, before):
+            return int(after) + int(before)
+        case ("importance",) | ("text", _):
+            return 1
+        case _:
+            return sum(width(part) for part in shape[1:])
+
+
 def looks_at_text(shape: Shape) -> bool:
     """Whether the clause needs the newest revision beside the head."""
     return shape[0] == "text" or any(isinstance(part, tuple) and looks_at_text(part) for part in shape)
+
+
+_NEVER = literal_column("0") == literal_column("1")
+"""False beside other clauses, of which SQLAlchemy's own would leave none, nor the index that they name."""
 
 
 def by_name(number: int, type_: TypeEngine[Any]) -> ColumnElement[Any]:
@@ -131,19 +155,37 @@ def by_name(number: int, type_: TypeEngine[Any]) -> ColumnElement[Any]:
 
 
 def clause(
-    texts: Texts, shape: Shape, item: FromClause, revision: FromClause | None, place: Place = by_name
+    texts: Texts,
+    shape: Shape,
+    item: FromClause,
+    revision: FromClause | None,
+    place: Place = by_name,
+    said: Collection[int] | None = None,
 ) -> ColumnElement[bool]:
-    """The SQL of every condition of this shape over heads and, where it looks at texts, their newest revisions."""
-    return _Clause(texts, item, revision, place).of(shape)
+    """The SQL of every condition of this shape over heads and, where it looks at texts, their newest revisions.
+
+    `said` numbers the values that the statement says otherwise, by where it begins and ends along an index; no other
+    time is then spelled so that an engine would begin or end there.
+    """
+    return _Clause(texts, item, revision, place, said).of(shape)
 
 
 class _Clause:
     """One clause as it is made: values are numbered from left to right."""
 
-    def __init__(self, texts: Texts, item: FromClause, revision: FromClause | None, place: Place) -> None:
+    def __init__(
+        self,
+        texts: Texts,
+        item: FromClause,
+        revision: FromClause | None,
+        place: Place,
+        said: Collection[int] | None,
+    ) -> None:
         self._texts = texts
         self._item = item
         self._revision = revision
+        self._said = said or ()
+        self._created_at = item.c.created_at if said is None else item.c.created_at + literal_column("0")
         self._place = place
         self._number = 0
 
@@ -153,11 +195,9 @@ class _Clause:
             case ("everything",):
                 return true()
             case ("nothing",) | ("kinds", 0):
-                return false()
-            case ("kinds", 1):
-                return item.kind == self._value()
+                return _NEVER
             case ("kinds", number):
-                return item.kind.in_([self._value() for _ in range(number)])
+                return self._of_kinds(number)
             case ("there", indexed):
                 return texts.is_text(item.attributes, indexed or self._value())
             case ("is", indexed):
@@ -169,12 +209,7 @@ class _Clause:
                 is_text = texts.is_text(item.attributes, name)
                 return and_(is_text, texts.holds(texts.attribute(item.attributes, name), self._value()))
             case ("created", after, before):
-                ends = []
-                if after:
-                    ends.append(item.created_at >= self._value(BigInteger()))
-                if before:
-                    ends.append(item.created_at <= self._value(BigInteger()))
-                return and_(true(), *ends)
+                return and_(true(), *self._created(after, before))
             case ("importance",):
                 return item.importance >= self._value(Double())
             case ("text", case_sensitive):
@@ -189,6 +224,20 @@ class _Clause:
                 return not_(func.coalesce(self.of(part), false()))
             case _:
                 raise AssertionError("not a shape")
+
+    def _of_kinds(self, number: int) -> ColumnElement[bool]:
+        said = any(self._number + place in self._said for place in range(number))
+        kinds = [self._value() for _ in range(number)]
+        if said:
+            return true()
+        return self._item.c.kind == kinds[0] if number == 1 else self._item.c.kind.in_(kinds)
+
+    def _created(self, *given: bool) -> Iterator[ColumnElement[bool]]:
+        for compared in compress((operator.ge, operator.le), given):
+            said = self._number in self._said
+            value = self._value(BigInteger())
+            if not said:
+                yield compared(self._created_at, value)
 
     def _value(self, type_: TypeEngine[Any] | None = None) -> ColumnElement[Any]:
         number = self._number

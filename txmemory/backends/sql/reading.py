@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Generic, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, select, tuple_
+from sqlalchemy import ColumnElement, and_, bindparam, func, literal_column, select, union_all
 
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import (
@@ -17,6 +17,7 @@ from txmemory.backends.sql.rows import (
     stored_from,
 )
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
+from txmemory.backends.sql.walking import Walk, walks
 from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.item import Stored
 from txmemory.model.query import (
@@ -100,29 +101,59 @@ class ReadStatements(Generic[Statement]):
     def get(self) -> Statement:
         """One live item with its content."""
         item = self._tables.item
-        statement = self._contents().where(item.c.id == bindparam("id"))
-        return self._compile(statement)
+        live = item.c.live > ZERO  # in words that no index knows: what is left is the key
+        by_key = item.c.id == bindparam("id"), live
+        return self._compile(self._with_contents.where(self._spelling.here, self._spelling.visible, *by_key))
 
     @lru_cache(maxsize=256)  # noqa: B019 - one instance a technology, for the life of the process
     def select(self, shape: narrowing.Shape, *, behind: bool) -> Statement:
         """Live items of a namespace by recall order, from the start or behind a place."""
-        item = self._tables.item
-        statement = self._contents().where(self._wanted(shape))
-        if behind:
-            place = tuple_(*(item.c[name] for name in order.RECALL))
-            statement = statement.where(
-                place < tuple_(*(bindparam(f"after_{name}") for name in order.RECALL))
-            )
-        ordered = statement.order_by(*self._spelling.ordered(order.RECALL, descending=True))
-        return self._compile(ordered.limit(ROWS).offset(ZERO))
+        first, *others = walks(shape)
+        if not others:
+            contents = self._with_contents.where(*self._there)
+            return self._compile(self._newest_first(contents, shape, first, behind=behind))
+        item, revision = self._tables.item, self._tables.revision
+        source = self._newest if narrowing.looks_at_text(shape) else item
+        heads = select(item.c.id, item.c.revision, item.c.created_at).select_from(source).where(*self._there)
+        each = [self._newest_first(heads, shape, walk, behind=behind) for walk in (first, *others)]
+        together = union_all(*(walked.subquery().select() for walked in each))
+        newest = [together.selected_columns[name].desc() for name in order.RECALL]
+        chosen = together.order_by(*newest).limit(ROWS).offset(ZERO).subquery("chosen")
+        same = and_(
+            revision.c.tenant == bindparam("tenant"),
+            revision.c.namespace == bindparam("namespace"),
+            *(revision.c[name] == chosen.c[name] for name in ("id", "revision")),
+        )
+        contents = select(*chosen.c, *columns_of(revision, CONTENT_COLUMNS)).join_from(chosen, revision, same)
+        return self._compile(contents.order_by(*(chosen.c[name].desc() for name in order.RECALL)))
+
+    def _newest_first(self, heads: Any, shape: narrowing.Shape, walk: Walk, *, behind: bool) -> Any:
+        """A page of what one walk finds."""
+        walked = self._walked(heads, shape, walk, behind=behind)
+        return walked.order_by(*self._spelling.ordered(walk.order, descending=True)).limit(ROWS).offset(ZERO)
+
+    def _walked(self, heads: Any, shape: narrowing.Shape, walk: Walk, *, behind: bool = False) -> Any:
+        tables, said = self._tables, walk.said(behind=behind)
+        wanted = narrowing.clause(self._spelling.texts, shape, tables.item, tables.revision, said=said)
+        ends = walk.ends(tables.item, behind=behind)
+        return self._spelling.along(walk.along, heads).where(*ends, wanted)
 
     @lru_cache(maxsize=256)  # noqa: B019 - as above
     def count(self, shape: narrowing.Shape) -> Statement:
         """How many live items of a namespace there are."""
         source = self._newest if narrowing.looks_at_text(shape) else self._tables.item
-        return self._compile(
-            select(func.count()).select_from(source).where(*self._there, self._wanted(shape))
-        )
+        counts = [self._counted(source, shape, walk) for walk in walks(shape)]
+        if len(counts) == 1:
+            return self._compile(counts[0])
+        first, *others = (count.scalar_subquery() for count in counts)
+        return self._compile(select(sum(others, first)))
+
+    def _counted(self, source: Any, shape: narrowing.Shape, walk: Walk) -> Any:
+        if walk.kind is None:
+            return self._walked(select(func.count()).select_from(source).where(*self._there), shape, walk)
+        found = self._walked(select(literal_column("1")).select_from(source).where(*self._there), shape, walk)
+        ordered = found.order_by(*self._spelling.ordered(walk.order, descending=True))
+        return select(func.count()).select_from(ordered.subquery())
 
     @cached_property
     def figures(self) -> Statement:
@@ -182,10 +213,11 @@ class ReadStatements(Generic[Statement]):
             select(func.count()).select_from(ledger).where(ledger.c.tenant == bindparam("tenant"))
         )
 
-    def _contents(self) -> Any:
+    @property
+    def _with_contents(self) -> Any:
         item, revision = self._tables.item, self._tables.revision
         columns = (item.c.id, item.c.revision, item.c.created_at, *columns_of(revision, CONTENT_COLUMNS))
-        return select(*columns).select_from(self._newest).where(*self._there)
+        return select(*columns).select_from(self._newest)
 
     @property
     def _newest(self) -> Any:
@@ -197,10 +229,6 @@ class ReadStatements(Generic[Statement]):
     @property
     def _there(self) -> tuple[ColumnElement[bool], ...]:
         return self._spelling.here, self._spelling.live, self._spelling.visible
-
-    def _wanted(self, shape: narrowing.Shape) -> ColumnElement[bool]:
-        tables = self._tables
-        return narrowing.clause(self._spelling.texts, shape, tables.item, tables.revision)
 
     def _whose(self) -> tuple[Any, Any]:
         ledger = self._tables.ledger

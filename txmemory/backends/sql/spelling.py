@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    Select,
     Table,
     and_,
     bindparam,
@@ -78,6 +79,11 @@ class Spelling(Generic[Statement]):
         """Heads that have not expired."""
         expires_at = self.tables.item.c.expires_at
         return or_(expires_at.is_(None), expires_at > self.now)
+
+    def along(self, index: str, statement: Select[Any]) -> Select[Any]:
+        """A statement over heads, along this index: SQLite is told so, a server finds it by the order."""
+        item = self.tables.item
+        return statement.with_hint(item, f"INDEXED BY {item.name}_{index}", "sqlite")
 
     def ordered(self, columns: tuple[str, ...], *, descending: bool) -> list[ColumnElement[Any]]:
         """An order of `rules.order` over the heads."""

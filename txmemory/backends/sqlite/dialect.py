@@ -2,7 +2,9 @@
 
 from functools import cache
 
+from sqlalchemy import FromClause
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
@@ -15,6 +17,16 @@ from txmemory.backends.sql.texts import SqliteTexts
 
 _dialect = sqlite.dialect(paramstyle="named")
 _positional = sqlite.dialect(paramstyle="qmark")
+
+
+class _Compiler(SQLiteCompiler):
+    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
+        """What stands behind a table's name."""
+        return text
+
+
+for _each in (_dialect, _positional):
+    _each.statement_compiler = _Compiler
 
 TABLES = tables("txm_", None)
 
