@@ -21,7 +21,8 @@ from txmemory.testing.aio.asking import contents, written
 from txmemory.testing.aio.faults import AsyncLosing
 from txmemory.testing.aio.storage import AsyncStorage
 from txmemory.testing.cases import needs
-from txmemory.testing.corpus import FILTERS, MEMORIES, newest_first
+from txmemory.testing.corpus import FILTERS, MEMORIES
+from txmemory.testing.meanings import newest_first
 from txmemory.testing.racing import elsewhere_async, race_async
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)

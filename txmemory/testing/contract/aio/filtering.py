@@ -27,8 +27,8 @@ from txmemory.testing.corpus import (
     MEMORIES,
     MICROSECOND,
     NOON,
-    newest_first,
 )
+from txmemory.testing.meanings import newest_first
 
 MINUTE = timedelta(minutes=1)
 

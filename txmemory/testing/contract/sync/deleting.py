@@ -19,7 +19,8 @@ from txmemory import (
 )
 from txmemory.port import Down
 from txmemory.testing.cases import needs
-from txmemory.testing.corpus import FILTERS, MEMORIES, newest_first
+from txmemory.testing.corpus import FILTERS, MEMORIES
+from txmemory.testing.meanings import newest_first
 from txmemory.testing.racing import elsewhere, race
 from txmemory.testing.sync.asking import contents, written
 from txmemory.testing.sync.faults import Losing

@@ -27,8 +27,8 @@ from txmemory.testing.corpus import (
     MEMORIES,
     MICROSECOND,
     NOON,
-    newest_first,
 )
+from txmemory.testing.meanings import newest_first
 from txmemory.testing.sync.storage import Storage
 
 MINUTE = timedelta(minutes=1)
