@@ -19,7 +19,18 @@ from txmemory.model.address import (
 )
 from txmemory.model.command import Write, WriteMany
 from txmemory.model.commit import Guard
-from txmemory.model.filter import KindIn
+from txmemory.model.filter import (
+    AllOf,
+    AnyOf,
+    AttributeContains,
+    AttributeIs,
+    AttributeThere,
+    Condition,
+    Everything,
+    KindIn,
+    Not,
+    TextContains,
+)
 from txmemory.model.item import Item, checked_data
 
 # What is built, with a size; the largest size that can be built.
@@ -42,6 +53,20 @@ def many_items(size: int) -> WriteMany:
     return WriteMany(tuple(write(*(put(f"{n}") for n in half), key=f"{half}") for half in halves))
 
 
+def nested_parts(size: int) -> Condition:
+    condition: Condition = Everything()
+    for level in range(size - 1):
+        condition = (Not(condition), AllOf((condition,)), AnyOf((condition,)))[level % 3]
+    return condition
+
+
+def kinds_of_parts(size: int) -> Condition:
+    """Kinds that two parts name together, the same ones twice counted twice."""
+    some = frozenset(f"{n}" for n in range(size // 2))
+    rest = frozenset(f"{n}" for n in range(size - size // 2))
+    return Not(AllOf((KindIn(some), AnyOf((Not(KindIn(rest)),)))))
+
+
 # A namespace is measured as it is stored: ["aaa"] is 5 bytes longer than its part, one part more costs 3 bytes.
 SIZED: list[Sized] = [
     ("tenant", lambda n: checked_tenant("a" * n), 128),
@@ -53,6 +78,14 @@ SIZED: list[Sized] = [
     ("kind", lambda n: Item("a" * n), 512),
     ("kind of a condition", lambda n: KindIn(frozenset(["a" * n])), 512),
     ("kinds of a condition", lambda n: KindIn(frozenset(f"{i}" for i in range(n))), 1_000),
+    ("kinds of a composed condition", kinds_of_parts, 1_000),
+    ("parts of a condition, side by side", lambda n: AllOf((Everything(),) * (n - 1)), 100),
+    ("parts of another, side by side", lambda n: AnyOf((Everything(),) * (n - 1)), 100),
+    ("parts of a condition, one in the other", nested_parts, 100),
+    ("value of a condition", lambda n: AttributeIs("k", "a" * n), 65_536),
+    ("part of a value of a condition", lambda n: AttributeContains("k", "a" * n), 65_536),
+    ("name of an attribute of a condition", lambda n: AttributeThere("a" * n), 65_536),
+    ("text of a condition", lambda n: TextContains("a" * n), 1_048_576),
     ("custom type", lambda n: Memory("tea", memory_type=Custom("a" * n)), 505),
     ("namespace parts", lambda n: checked_namespace(("a",) * n), 16),
     ("namespace bytes", lambda n: checked_namespace(("a" * n,)), 1_020),

@@ -19,7 +19,7 @@ COMMIT_VICTIMS = 1_000
 COMMIT_ENTRIES = 1_000
 PAGE_ROWS = 1_000
 FILTER_PARTS = 100
-"""Conditions that a filter is composed of, compositions counted: an engine's parser nests no deeper than 1,000."""
+"""Conditions that a filter is composed of, compositions counted."""
 FILTER_VALUES = 1_000
 BOUND_MOST = 100_000
 EMBEDDING_DIMENSIONS = 16_384

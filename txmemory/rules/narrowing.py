@@ -19,6 +19,8 @@ from txmemory.model.filter import (
 
 _ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
 """What JSON would spell with an escape: engines disagree on how a path names such a member."""
+DEEPEST = 16
+"""How deep compositions nest that a datastore is asked: SQLite's parser holds 100 tokens, up to four for a level."""
 
 
 class Narrowed(NamedTuple):
@@ -28,20 +30,22 @@ class Narrowed(NamedTuple):
     exact: bool
 
 
-def narrowed(condition: Condition) -> Narrowed:
+def narrowed(condition: Condition, deepest: int = DEEPEST) -> Narrowed:
     """The narrowest condition for a datastore that accepts all that `condition` accepts."""
     match condition:
+        case AllOf() | AnyOf() | Not() if not deepest:
+            return _ANYTHING
         case AllOf(parts=parts):
-            each = [narrowed(part) for part in parts]
+            each = [narrowed(part, deepest - 1) for part in parts]
             sure = tuple(part.condition for part in each if part.exact or part.condition != Everything())
             return Narrowed(AllOf(sure), all(part.exact for part in each))
         case AnyOf(parts=parts):
-            each = [narrowed(part) for part in parts]
+            each = [narrowed(part, deepest - 1) for part in parts]
             if any(part == _ANYTHING for part in each):
                 return _ANYTHING
             return Narrowed(AnyOf(tuple(part.condition for part in each)), all(part.exact for part in each))
         case Not(part=part):
-            inside = narrowed(part)
+            inside = narrowed(part, deepest - 1)
             return Narrowed(Not(inside.condition), exact=True) if inside.exact else _ANYTHING
         case _:
             return Narrowed(condition, exact=True) if _decidable(condition) else _ANYTHING

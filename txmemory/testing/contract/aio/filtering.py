@@ -1,0 +1,261 @@
+"""What each filter means, against the same said once more in plain Python: recalled, counted, limited."""
+
+from datetime import timedelta
+
+import pytest
+
+from txmemory import AsyncStore, Custom, Filter, Memory, MemoryType, must
+from txmemory.model.address import Address
+from txmemory.model.commit import Commit, Entry, Put
+from txmemory.model.filter import (
+    AttributeContains,
+    AttributeIs,
+    AttributeThere,
+    Condition,
+    KindIn,
+    Not,
+)
+from txmemory.model.item import Item, Scalar, microseconds
+from txmemory.model.query import Count, Select
+from txmemory.testing.aio.storage import AsyncStorage
+from txmemory.testing.algebra import laws
+from txmemory.testing.corpus import (
+    ABSENT,
+    ALGEBRA,
+    FILTERS,
+    LEAVES,
+    MEMORIES,
+    MICROSECOND,
+    NOON,
+)
+from txmemory.testing.meanings import newest_first
+
+MINUTE = timedelta(minutes=1)
+
+
+async def recalled(store: AsyncStore, filter: Filter, limit: int = 100) -> list[str]:
+    """The ids of what is recalled."""
+    return [memory.id for memory in must(await store.recall(filter, limit))]
+
+
+async def filled(storage: AsyncStorage) -> AsyncStore:
+    """A store of the eight memories."""
+    store = await storage.open()
+    must(await store.store_all(MEMORIES))
+    return store
+
+
+async def test_a_filter_recalls_exactly_what_it_means_in_order(storage: AsyncStorage) -> None:
+    """S2, S3, S8: wildcards, quotes, letters of any case, values that are missing, ties; composed and negated."""
+    store = await filled(storage)
+    assert all(0 < len(each.of(MEMORIES)) < len(MEMORIES) for each in LEAVES)
+    assert not any(each.of(MEMORIES) for each in ABSENT)
+    for each in FILTERS:
+        assert await recalled(store, each.filter) == each.of(MEMORIES), each
+    assert must(await store.recall()) == newest_first(MEMORIES)
+
+
+async def test_a_filter_counts_exactly_what_it_means(storage: AsyncStorage) -> None:
+    """S2, S3: by the database where it can decide the filter, after reading where it cannot."""
+    store = await filled(storage)
+    for each in FILTERS:
+        assert must(await store.count(each.filter)) == len(each.of(MEMORIES)), each
+
+
+async def test_a_limit_takes_the_newest_of_what_a_filter_means(storage: AsyncStorage) -> None:
+    """S6: 1 and 2, none, and more than any database can count to."""
+    store = await filled(storage)
+    for each in FILTERS:
+        expected = each.of(MEMORIES)
+        assert await recalled(store, each.filter, limit=1) == expected[:1], each
+        assert await recalled(store, each.filter, limit=2) == expected[:2], each
+    for each in FILTERS[:20]:
+        assert await recalled(store, each.filter, limit=0) == []
+        assert await recalled(store, each.filter, limit=2**63 - 1) == each.of(MEMORIES)
+        with pytest.raises(ValueError):
+            await store.recall(each.filter, limit=-1)
+        with pytest.raises(ValueError):
+            await store.recent(-1, each.filter)
+
+
+async def test_a_limit_comes_after_a_predicate_that_only_old_memories_satisfy(storage: AsyncStorage) -> None:
+    """S6: pages that hold nothing of it are read on from; the newest of what matches are answered."""
+    store = await storage.open()
+    for batch in (range(1_000), range(1_000, 1_100)):
+        must(await store.store_all(Memory("tea", id=f"m-{n:04}", timestamp=NOON - n * MINUTE) for n in batch))
+    old = Filter.custom(lambda memory: memory.id > "m-1000")
+    newest = [f"m-{n}" for n in range(1_001, 1_100)]
+    for filter in (old, Filter.knowledge() & old, ~~old, ~(~old | Filter.tasks()), old | Filter.tasks()):
+        for limit in (1, 2, 100):
+            assert await recalled(store, filter, limit) == newest[:limit]
+        assert [memory.id for memory in must(await store.recent(2, filter))] == newest[:2]
+        assert must(await store.count(filter)) == 99
+    assert await recalled(store, Filter.tasks() & old) == []
+
+
+async def test_what_is_missing_satisfies_no_leaf_and_every_negation(storage: AsyncStorage) -> None:
+    """S3: attributes and importance that are not there, one level deep and several, beside what is there."""
+    store = await storage.open()
+    bare = Memory("tea", id="bare", timestamp=NOON)
+    full = Memory("tea", id="full", timestamp=NOON, metadata={"k": "v"}, importance=0.5)
+    must(await store.store_all([bare, full]))
+    for leaf in (
+        Filter.by_metadata("k", "v"),
+        Filter.has_metadata("k"),
+        Filter.metadata_contains("k", ""),
+        Filter.min_importance(0),
+    ):
+        tea = Filter.content_contains("tea")
+        assert await recalled(store, leaf) == ["full"]
+        assert await recalled(store, ~leaf) == ["bare"]
+        assert await recalled(store, tea & ~leaf) == ["bare"]
+        assert await recalled(store, ~(tea & leaf)) == ["bare"]
+        assert await recalled(store, ~(leaf | ~tea)) == ["bare"]
+        assert await recalled(store, ~(~leaf & tea)) == ["full"]
+        assert await recalled(store, ~leaf | leaf) == ["full", "bare"]
+        assert must(await store.count(~leaf)) == 1
+        assert must(await store.delete_matching(~leaf)) == 1
+        assert await recalled(store, Filter.all()) == ["full"]
+        must(await store.store(bare))
+    assert await recalled(store, ~Filter.by_metadata("k", "w")) == ["full", "bare"]
+    assert await recalled(store, ~Filter.min_importance(0.75)) == ["full", "bare"]
+
+
+async def test_a_set_of_types_may_be_empty_and_may_hold_a_thousand(storage: AsyncStorage) -> None:
+    """Alone, negated and composed; a custom type is never the built-in one of that name."""
+    store = await filled(storage)
+    everything = await recalled(store, Filter.all())
+    assert await recalled(store, ~Filter.by_types([])) == everything
+    assert await recalled(store, Filter.by_types([]) | Filter.tasks()) == ["lines"]
+    strangers = [Custom(f"type-{n}") for n in range(997)]
+    many = Filter.by_types([*strangers, Custom("task"), MemoryType.TASK])
+    assert await recalled(store, many) == ["lines", "dotted"]
+    assert await recalled(store, ~many) == [id for id in everything if id not in ("lines", "dotted")]
+    assert await recalled(store, many & ~Filter.tasks()) == ["dotted"]
+    assert must(await store.count(many)) == 2
+    assert must(await store.delete_matching(Filter.by_types([]))) == 0
+    assert must(await store.delete_matching(many)) == 2
+    assert must(await store.count()) == len(MEMORIES) - 2
+
+
+async def test_a_range_of_time_is_exact_to_the_microsecond(storage: AsyncStorage) -> None:
+    """Both ends included; an open end; far years, before 1970 too."""
+    store = await storage.open()
+    times = [NOON.replace(year=1), NOON.replace(year=1969), NOON - MICROSECOND, NOON, NOON + MICROSECOND]
+    times.append(NOON.replace(year=9998))
+    must(await store.store_all(Memory("tea", id=f"{n}", timestamp=time) for n, time in enumerate(times)))
+    for first, after in enumerate(times):
+        assert await recalled(store, Filter.after(after)) == [f"{n}" for n in range(5, first - 1, -1)]
+        assert await recalled(store, Filter.before(after)) == [f"{n}" for n in range(first, -1, -1)]
+        for last, before in enumerate(times):
+            inside = [f"{n}" for n in range(last, first - 1, -1)]
+            assert await recalled(store, Filter.between(after, before)) == inside
+            assert must(await store.count(~Filter.between(after, before))) == 6 - len(inside)
+    assert must(await store.count(Filter.by_time_range())) == 6
+    assert must(await store.delete_matching(Filter.between(NOON, NOON))) == 1
+    assert await recalled(store, Filter.all()) == ["5", "4", "2", "1", "0"]
+
+
+async def test_no_filter_sees_another_namespace_or_tenant(storage: AsyncStorage) -> None:
+    """Whatever it accepts, reading or deleting."""
+    store = await storage.open()
+    places = [store, store.within("a"), store.within("a", "b"), store.within("A"), store.tenant("acme")]
+    for place in places:
+        must(await place.store_all(MEMORIES))
+    for filter in (Filter.all(), Filter.custom(lambda _: True), ~Filter.none(), Filter.content_contains("")):
+        assert len(must(await places[1].recall(filter))) == len(MEMORIES)
+        assert must(await places[1].count(filter)) == len(MEMORIES)
+        assert must(await places[1].delete_matching(filter)) == len(MEMORIES)
+        assert [must(await place.count()) for place in places] == [8, 0, 8, 8, 8]
+        must(await places[1].store_all(MEMORIES))
+
+
+async def test_the_largest_filters_are_answered(storage: AsyncStorage) -> None:
+    """A hundred parts, side by side or one in the other: no parser is asked for more than it can hold."""
+    store = await filled(storage)
+    ada, none = Filter.by_entity("ada"), Filter.none()
+    wide = Filter.any(ada, *(Filter.metadata_contains(f"key {n}", "%") for n in range(96)))
+    negated, composed, mixed = ada, ada, ada
+    for _ in range(48):
+        negated = ~Filter.all(negated)
+    for _ in range(24):
+        composed = Filter.any(Filter.all(composed, Filter.all()), none)
+    for _ in range(16):
+        mixed = ~(Filter.all() & ~(mixed | none))
+    for filter in (wide, negated, composed, mixed):
+        assert await recalled(store, filter) == ["wild", "kelvin"]
+        assert must(await store.count(~Filter.all(filter))) == len(MEMORIES) - 2
+    for filter in (negated, composed, mixed):
+        assert must(await store.delete_matching(filter)) == 2
+        assert must(await store.count()) == len(MEMORIES) - 2
+        must(await store.store_all(MEMORIES))
+    with pytest.raises(ValueError):
+        Filter.any(*[ada] * 100)
+    with pytest.raises(ValueError):
+        wide & ~(wide | none)
+
+
+def item(id: str, attributes: dict[str, Scalar], expires_at: int | None = None) -> Put:
+    """What no memory can be: an item of attributes that are no text, or one that expires."""
+    return Put(
+        Address(("memories",), id),
+        Item("note", id, attributes=attributes, created_at=0, expires_at=expires_at),
+    )
+
+
+async def test_an_attribute_that_is_no_text_is_there_for_no_filter(storage: AsyncStorage) -> None:
+    """S3: numbers and booleans, spelled alike as a text or not; a negation keeps them."""
+    values: list[Scalar] = [1, 0, -1, 1.5, True, False, "1", "1.5", "true", ""]
+    puts = [item(f"{n}", {"k": value, "entity_id": value}) for n, value in enumerate(values)]
+    await storage.commit(Commit("default", None, (Entry(changes=tuple(puts)),)))
+
+    async def accepted(condition: Condition) -> set[str]:
+        found = await storage.read(Select("default", ("memories",), condition))
+        counted = await storage.read(Count("default", ("memories",), condition))
+        assert counted.rows == (len(found.rows),)
+        return {stored.address.id for stored in found.rows}
+
+    everything = {f"{n}" for n in range(10)}
+    for name in ("k", "entity_id"):
+        expected: dict[Condition, set[str]] = {
+            AttributeThere(name): {"6", "7", "8", "9"},
+            AttributeContains(name, ""): {"6", "7", "8", "9"},
+            AttributeContains(name, "1"): {"6", "7"},
+            AttributeIs(name, "1"): {"6"},
+            AttributeIs(name, "true"): {"8"},
+            AttributeIs(name, "1.5"): {"7"},
+            AttributeIs(name, "0"): set(),
+        }
+        for condition, ids in expected.items():
+            assert await accepted(condition) == ids
+            assert await accepted(Not(condition)) == everything - ids
+
+
+async def test_what_has_expired_matches_no_filter_and_is_not_counted(storage: AsyncStorage) -> None:
+    """From that very instant, before anything is swept; it may be ended along with what matches."""
+    store = await storage.open()
+    soon = microseconds(storage.clock() + MINUTE, "soon")
+    puts = (item("stays", {"k": "v"}), item("goes", {"k": "v"}, soon), item("other", {}, soon))
+    await storage.commit(Commit("default", None, (Entry(changes=puts),)))
+    exact, decided = Filter.by_metadata("k", "v"), Filter.custom(lambda memory: memory.id != "other")
+    assert [must(await store.count(filter)) for filter in (exact, decided, ~exact)] == [2, 2, 1]
+    storage.clock.advance(MINUTE)
+    for filter in (exact, decided, Filter.all(), Filter(KindIn(frozenset(["note"])))):
+        assert await recalled(store, filter) == ["stays"]
+        assert must(await store.count(filter)) == 1
+    assert must(await store.count(~exact)) == must(await store.count(~decided)) == 0
+    assert must(await store.delete_matching(~decided)) == must(await store.delete_matching(~exact)) == 0
+    assert must(await store.delete_matching(decided)) == 1
+    assert must(await store.delete_matching(exact)) == 0
+    assert must(await store.count()) == 0
+
+
+async def test_filters_that_mean_the_same_by_a_law_are_answered_the_same(storage: AsyncStorage) -> None:
+    """Identity, annihilation, double negation, De Morgan, order and grouping of either operator; S3 among them."""
+    store = await filled(storage)
+    for a, b, c in zip(ALGEBRA, (*ALGEBRA[3:], *ALGEBRA[:3]), (*ALGEBRA[5:], *ALGEBRA[:5]), strict=True):
+        for place, (one, other) in enumerate(laws(a.filter, b.filter, c.filter)):
+            found = await recalled(store, one)
+            assert found == await recalled(store, other), (a, b, c, place)
+            assert must(await store.count(one)) == len(found), (a, b, c, place)
+            assert await recalled(store, one, limit=2) == found[:2], (a, b, c, place)
