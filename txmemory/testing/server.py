@@ -6,7 +6,6 @@
 import os
 import secrets
 import signal
-import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,7 +17,7 @@ from psycopg import sql
 
 from txmemory.testing import binaries, roles
 from txmemory.testing.binaries import NoServer
-from txmemory.testing.supervision import Supervision, patiently
+from txmemory.testing.supervision import Supervision, free_port, patiently
 
 __all__ = ["GIVEN", "GivenServer", "NoServer", "NotOurServer", "OwnServer", "PostgresServer"]
 
@@ -252,7 +251,7 @@ class OwnServer(PostgresServer):
         """Starts the stopped server again, on the same port with the same data."""
         if self.pid is not None:
             return
-        ports = [self._port] if self._port else [_free_port() for _ in range(_PORTS)]
+        ports = [self._port] if self._port else [free_port() for _ in range(_PORTS)]
         # Between the choice of a port and its use somebody else may have taken it.
         for self._port in ports:
             if self._runs():
@@ -300,9 +299,3 @@ class OwnServer(PostgresServer):
         with suppress(OSError):
             return "\n".join(self.log().splitlines()[-20:])
         return "it has printed nothing"
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port

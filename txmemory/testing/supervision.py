@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -98,3 +99,10 @@ def patiently(trouble: str) -> Iterator[None]:
         yield
         time.sleep(_PAUSE)
     raise TimeoutError(trouble)
+
+
+def free_port() -> int:
+    """A port on 127.0.0.1 that nobody had a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port

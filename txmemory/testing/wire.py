@@ -160,6 +160,11 @@ class Rounds:
         self._previous = kind
         return question
 
+    @property
+    def settled(self) -> bool:
+        """Whether everything that was asked has its answer."""
+        return self._asking == self._answering and not self._asked
+
     def begins(self, kind: str, question: Question) -> bool:
         """Whether a message of the server, not yet taken note of, is where the answer to the question begins."""
         if question.round != self._answering or kind in _UNASKED:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, func, make_url, select
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from txmemory.backends.portable.backend import AsyncPortable, Portable
 from txmemory.backends.portable.faults import fault_of, is_missing
@@ -24,6 +25,7 @@ def open_portable(url: str, options: Mapping[str, str], patience: float, clock: 
     """An open backend over an engine of its own."""
     place, schema = _place(url, options)
     engine = create_engine(place, **_pool(place, options, patience))
+    _watch_for_poolers(engine)
     try:
         return _opened(engine, ground_of(engine.dialect.name, schema), clock, borrowed=False)
     except BaseException:
@@ -46,6 +48,7 @@ async def open_portable_async(
     if place.get_backend_name() == "sqlite":
         raise ValueError("a portable sqlite store blocks: open it without async, or as sqlite://")
     engine = create_async_engine(place, **_pool(place, options, patience))
+    _watch_for_poolers(engine.sync_engine)
     try:
         return await _opened_async(engine, ground_of(engine.dialect.name, schema), clock, borrowed=False)
     except BaseException:
@@ -98,6 +101,25 @@ def _pool(place: URL, options: Mapping[str, str], patience: float) -> dict[str, 
     if place.get_driver_name() == "psycopg":  # each driver has a name of its own for this
         wanted["connect_args"] = {"connect_timeout": max(1, ceil(patience))}
     return wanted
+
+
+def _watch_for_poolers(engine: Engine) -> None:
+    """Where a pooler stands between and shares its sessions, the driver is to keep no statement on the server.
+
+    There a name may stand for another client's statement. A pooler greets with a process of its own invention.
+    """
+
+    def look(connection: Any, record: ConnectionPoolEntry) -> None:
+        driver: Any = record.driver_connection
+        cursor = connection.cursor()
+        cursor.execute("SELECT pg_backend_pid()")
+        if cursor.fetchone() != (driver.info.backend_pid,):
+            driver.prepare_threshold = None
+        cursor.close()
+        connection.rollback()
+
+    if engine.url.get_driver_name() == "psycopg":
+        event.listen(engine, "connect", look)
 
 
 def _opened(engine: Engine, ground: Ground, clock: Clock | None, *, borrowed: bool) -> Portable:

@@ -15,12 +15,14 @@ import psycopg
 from psycopg import waiting
 from psycopg.abc import PQGen
 
-from txmemory.backends.postgres.faults import fault_of_connecting
+from txmemory.backends.postgres.faults import fault_of, fault_of_connecting
 from txmemory.backends.postgres.place import Place
 from txmemory.backends.postgres.turns import INTERRUPTED, AsyncTurns, made_by_async
 from txmemory.port import Busy, Closed, Down, Lost
 
 Value = TypeVar("Value")
+PREPARED = 5
+"""Uses of a statement after which the driver keeps it on the server, where nobody says otherwise."""
 COURTESY = 2.0
 """Seconds that an interrupted call takes at most to tell the server and to see what became of what it sent."""
 
@@ -165,13 +167,31 @@ class AsyncConnections:
             raise Down("CONNECTION", passing=True) from None
         connection.add_notice_handler(connection.noticed)
         connection.call = connection.cursor(binary=True)
+        if self._place.prepare:
+            await self._let_prepare(connection, ends)
         return connection
+
+    async def _let_prepare(self, connection: AsyncBoundedConnection, ends: float) -> None:
+        """Lets the server keep statements for the connection, unless a pooler stands between and shares its sessions.
+
+        There a name may stand for another client's statement. A pooler greets with a process of its own invention.
+        """
+        connection.ends = ends
+        try:
+            cursor = await connection.execute("SELECT pg_backend_pid()")
+            if await cursor.fetchone() == (connection.info.backend_pid,):
+                connection.prepare_threshold = PREPARED
+        except BaseException as error:
+            await connection.close()
+            if isinstance(error, psycopg.Error):
+                raise fault_of(error, sent=False) from None
+            raise
 
     async def _connect(self) -> AsyncBoundedConnection:
         return await AsyncBoundedConnection.connect(
             self._place.conninfo,
             autocommit=True,
-            prepare_threshold=5 if self._place.prepare else None,
+            prepare_threshold=None,
             connect_timeout=self._place.patience,
         )
 
