@@ -50,6 +50,22 @@ class Pair:
         return burst(self.large, times, clock) / small
 
 
+def alike(pair: Pair) -> bool:
+    """Whether both places answer as much, and not nothing."""
+    large, small = _size(pair.large()), _size(pair.small())
+    return large == small > 0
+
+
+def _size(answer: object) -> int:
+    match answer:
+        case list():
+            return len(answer)
+        case int():
+            return answer
+        case _:
+            return int(answer is not None)
+
+
 class Asked(NamedTuple):
     """A call, and what it is about, another thing each time."""
 
@@ -128,19 +144,6 @@ def reads(large: Grown, small: Grown) -> dict[str, Pair]:
     return {name: Pair(each.at(large), each.at(small)) for name, each in asked.items()}
 
 
-def alike(pair: Pair) -> bool:
-    """Whether both places answer as much, and not nothing."""
-    large, small = (
-        len(answer)
-        if isinstance(answer, list)
-        else int(answer)
-        if isinstance(answer, int)
-        else answer is not None
-        for answer in (pair.large(), pair.small())
-    )
-    return large == small > 0
-
-
 def writes(large: Grown, small: Grown) -> dict[str, Pair]:
     """Fresh writes, changes and removals in the two namespaces."""
 
@@ -186,12 +189,10 @@ def bounded(beside: Store, alone: Store, sizes: Sizes) -> dict[str, Pair]:
 
         return write
 
-    few = at_its_bound(alone)
+    few, worn = at_its_bound(alone), at_its_bound(beside, sizes.gone)
     return {
         f"bounded write beside {sizes.rows:,}, to alone": Pair(at_its_bound(beside), few),
-        f"bounded write after {sizes.gone:,} evictions, to after none": Pair(
-            at_its_bound(alone, sizes.gone), few
-        ),
+        f"the same after {sizes.gone:,} evictions, to after none": Pair(worn, few),
     }
 
 
@@ -217,15 +218,13 @@ def measured(
 
 
 def _grown(store: Store, sizes: Sizes, prefix: str) -> tuple[Grown, Grown, list[Figure]]:
-    """Both namespaces, loaded, that they answer alike in number, and what a memory took."""
+    """Both namespaces, loaded, and what a memory took."""
     small = Grown(store.within("small"), sizes.few, sizes.few)
     large = Grown(store.within("large"), sizes.rows, sizes.few)
     small.load()
     began = time.perf_counter()
     large.load()
     took = (time.perf_counter() - began) / sizes.rows
-    for name, pair in reads(large, small).items():
-        assert alike(pair), name
     return large, small, [Figure(f"{prefix} loading, each", (took * 1e6,), "us")]
 
 
@@ -234,13 +233,15 @@ def in_a_file(folder: Path, sizes: Sizes) -> list[Figure]:
     clock = time.process_time_ns
     with opened(folder, "grown", "NORMAL") as store, opened(folder, "alone", "NORMAL") as alone:
         large, small, rows = _grown(store, sizes, "sqlite")
-        for pairs in (reads(large, small), writes(large, small), bounded(store, alone, sizes)):
+        asked = reads(large, small)
+        assert all(map(alike, asked.values()))
+        for pairs in (asked, writes(large, small), bounded(store, alone, sizes)):
             rows.extend(measured("sqlite", pairs, sizes, clock, gating=True))
     return rows
 
 
 def on_a_server(url: str | None, sizes: Sizes) -> list[Figure]:
-    """The rows of the table for PostgreSQL: before its tables are ever analysed, and after."""
+    """The rows of the table for PostgreSQL, its tables analysed, as it soon does by itself."""
     clock = time.perf_counter_ns
     with ExitStack() as stack:
         place = stack.enter_context(server.placed(url, durable=False))
@@ -248,11 +249,12 @@ def on_a_server(url: str | None, sizes: Sizes) -> list[Figure]:
         store = stack.enter_context(txmemory.open(place.store_url))
         alone = stack.enter_context(txmemory.open(apart.store_url))
         large, small, rows = _grown(store, sizes, "postgres")
-        rows.extend(measured("never analysed", reads(large, small), sizes, clock, gating=True))
         with place.connect() as connection:
             for table in ("item", "revision", "event", "ledger", "scope"):
                 connection.execute(sql.SQL("VACUUM ANALYZE {}").format(sql.Identifier(place.schema, table)))
-        rows.extend(measured("postgres", reads(large, small), sizes, clock, gating=True))
+        asked = reads(large, small)
+        assert all(map(alike, asked.values()))
+        rows.extend(measured("postgres", asked, sizes, clock, gating=True))
         for pairs in (writes(large, small), bounded(store, alone, sizes)):
             rows.extend(measured("postgres", pairs, sizes, clock, gating=False))
     return rows

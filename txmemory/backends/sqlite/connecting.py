@@ -17,6 +17,8 @@ from txmemory.port import Busy, CannotOpen, Corrupted, Down, Lost
 
 SYNCHRONOUS = ("FULL", "NORMAL", "EXTRA")
 MINIMUM = (3, 35, 0)
+CACHE = 16_384
+"""KiB of pages that a connection keeps at the most: what tells of one entity may lie on a page for each memory."""
 PAUSE = 0.01
 """Seconds between two questions for the write lock, at the most."""
 
@@ -90,6 +92,7 @@ class Place:
             connection = self._connected(f"file:{quote(self.path)}?mode={mode}")
         try:
             connection.execute(f"PRAGMA synchronous={self.synchronous}")
+            connection.execute(f"PRAGMA cache_size={-CACHE}")
         except sqlite3.Error:
             connection.close()
             raise
