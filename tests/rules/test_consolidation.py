@@ -7,34 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from returns.result import Failure, Success
 
-from tests.rules.examples import PRESENTER, at, outcome, texts
-from tests.rules.test_flow import scripted
+from tests.rules.examples import HERE, at, outcome, texts
 from txmemory import Consolidated, FailedGroup, Group, Memory, MemoryType
-from txmemory.flow import consolidating, reading
 from txmemory.memories.consolidation import GROUP_MOST, Gathered, Gathering, Job, Topic, summary_of, topic_of
 from txmemory.model import limits
-from txmemory.model.address import Fence
-from txmemory.model.canonical import new_salt, sealed_digest
-from txmemory.model.command import Write
-from txmemory.model.commit import Commit, Finished, Found, Overtaken, Recorded
 from txmemory.model.item import Item, Stored, microseconds
-from txmemory.model.outcome import Receipt
-from txmemory.model.query import Keys, Page
-from txmemory.model.refusal import (
-    AlreadyExists,
-    Contended,
-    Fenced,
-    KeyReused,
-    Sealed,
-    StaleRevision,
-    TooManyToEvict,
-    Unavailable,
-)
-from txmemory.results import must
 from txmemory.rules.matches import matches
-from txmemory.rules.settling import Unexpected, unconditional
 
 START = datetime(2031, 5, 17, 12, tzinfo=UTC)
 NAMES = {
@@ -63,7 +42,7 @@ def said(number: int, content: str = "tea", **more: Any) -> Stored:
 
 
 def job(**rules: Any) -> Job:
-    return Job("job", START + timedelta(days=1), **{"min_count": 2, **rules})
+    return Job(HERE, "job", START + timedelta(days=1), **{"min_count": 2, **rules})
 
 
 def grouped(rules: Job, there: list[Stored], most: int | None = None) -> list[Group]:
@@ -126,7 +105,7 @@ corpora = st.lists(memories, min_size=5, max_size=40).map(
 )
 rules = st.builds(
     lambda minute, most, least, budget: Job(
-        "job", START + timedelta(minutes=minute), least, max(most, least), budget
+        HERE, "job", START + timedelta(minutes=minute), least, max(most, least), budget
     ),
     st.integers(0, 5),
     st.integers(2, 6),
@@ -167,9 +146,9 @@ def test_of_a_stream_no_more_is_held_than_the_places_of_each_group(names: list[i
 def test_the_age_is_inclusive_to_the_microsecond() -> None:
     there = [said(0), said(1), said(2)]
     newest = START + timedelta(minutes=2)
-    assert [len(each.memories) for each in grouped(Job("j", newest, 2), there)] == [3]
+    assert [len(each.memories) for each in grouped(Job(HERE, "j", newest, 2), there)] == [3]
     earlier = newest - timedelta(microseconds=1)
-    assert [len(each.memories) for each in grouped(Job("j", earlier, 2), there)] == [2]
+    assert [len(each.memories) for each in grouped(Job(HERE, "j", earlier, 2), there)] == [2]
 
 
 def test_what_does_not_say_what_it_tells_of_belongs_to_no_group() -> None:
@@ -184,7 +163,7 @@ def test_what_does_not_say_what_it_tells_of_belongs_to_no_group() -> None:
     assert topic_of(Memory.from_task("a", "b", success=True).item) == Topic(MemoryType.TASK, "true")
 
 
-def test_the_budget_keeps_the_first_however_long_and_ends_at_the_first_that_is_too_much() -> None:
+def test_the_budget_ends_a_group_at_the_first_that_is_too_much() -> None:
     """Three of 2,000 tokens stay three under a budget of 2,826, three small ones become one."""
     long, small = [said(number, "x" * 8_000) for number in range(3)], [said(number) for number in range(3)]
     assert grouped(job(token_budget=2_826), long) == []
@@ -292,24 +271,31 @@ def test_a_long_text_is_cut_and_a_blank_one_is_refused() -> None:
 def test_no_two_groups_and_no_two_jobs_share_a_key_and_each_keeps_its_own() -> None:
     """Not even where their parts, put together, are the same text; and a key fits, whatever they are called."""
     names = [None, "", "a", "b", "a/", "None", "c" * 60_000]
-    jobs = [Job(key, START) for key in ("j", "j/", "a", "k" * limits.TEXT_KEY_BYTES)]
+    places = [
+        (HERE, "j"),
+        (HERE, "j/"),
+        (HERE, "k" * limits.TEXT_KEY_BYTES),
+        ((*HERE, "j"), "j"),
+        (("j",), "j"),
+    ]
+    jobs = [Job(namespace, key, START) for namespace, key in [*places, (("memories", "j", "j"), "j")]]
     topics = [Topic(kind, name) for kind in MemoryType for name in names]
-    keys = {(one.key, topic): one.key_of(topic) for one in jobs for topic in topics}
-    assert len(set(keys.values())) == len(jobs) * len(topics)
+    keys = {(job, topic): job.key_of(topic) for job in jobs for topic in topics}
+    assert len({*keys.values(), *(job.finished for job in jobs)}) == len(jobs) * (len(topics) + 1)
     assert all(len(key.encode()) <= limits.TEXT_KEY_BYTES for key in keys.values())
-    for one in jobs:
-        for topic in topics:
-            key = keys[one.key, topic]
-            assert key == Job(one.key, START + timedelta(days=9), 3, 7, 100).key_of(topic)
-            assert one.type_of(key) is topic.memory_type
-            assert [other.key for other in jobs if key.startswith(other.prefix)] == [one.key]
+    for (job, topic), key in keys.items():
+        assert key == Job(job.namespace, job.key, START + timedelta(days=9), 3, 7, 100).key_of(topic)
+        assert job.type_of(key) is topic.memory_type
+        assert [other for other in jobs if key.startswith(other.prefix)] == [job]
 
 
-def test_the_key_of_a_group_never_changes_from_one_release_to_the_next() -> None:
-    """Or a job that is run again after an upgrade would do again what is done."""
-    assert Job("night", START).key_of(Topic(MemoryType.USER_FACT, None)) == (
-        "consolidated/daa3aee44c00d8e15c1e12db909ff73edce16776699d81cb438fa8b66a96e4f0/"
-        "user_fact/b7097407dd467bff4e1bb16c523799be732f455a667e4b279ef9908fd58baf12"
+def test_the_keys_of_a_job_never_change_from_one_release_to_the_next() -> None:
+    """Or one that is run again after an upgrade would do again what is done."""
+    night = Job(("memories", "users", "ada"), "night", START)
+    assert night.finished == "consolidated/4d6fc2c017e0a1b6271436b91729ce88b05aeb6c5067a6cffa98f3b91056c048"
+    assert night.key_of(Topic(MemoryType.USER_FACT, None)) == (
+        "consolidated/4d6fc2c017e0a1b6271436b91729ce88b05aeb6c5067a6cffa98f3b91056c048/"
+        "user_fact/2464d9b8ad22a249133a7958e0efa49be29bc5871c4e37f00b86b6d8ad83f970"
     )
 
 
@@ -333,17 +319,17 @@ def test_the_key_of_a_group_never_changes_from_one_release_to_the_next() -> None
 def test_a_job_that_makes_no_sense_is_refused_when_built(
     rules: dict[str, Any], error: type[Exception]
 ) -> None:
-    given: dict[str, Any] = {"key": "job", "older_than": START, **rules}
+    given: dict[str, Any] = {"namespace": HERE, "key": "job", "older_than": START, **rules}
     with pytest.raises(error):
         Job(**given)
-    Job("job", START.astimezone(timezone(timedelta(hours=3))), 2, GROUP_MOST, 1)
+    Job(HERE, "job", START.astimezone(timezone(timedelta(hours=3))), 2, GROUP_MOST, 1)
 
 
 def test_no_repr_shows_whose_memories_they_are() -> None:
     """D6: what a log line or a debugger may show of a job."""
     private, topic = "kanarie", Topic(MemoryType.ENTITY, "kanarie")
     shown = [
-        Job(private, START),
+        Job((private,), private, START),
         topic,
         Gathered(topic, ((private, 1),)),
         Gathering(3),
@@ -352,58 +338,3 @@ def test_no_repr_shows_whose_memories_they_are() -> None:
         FailedGroup(MemoryType.ENTITY, private, 3, "TimeoutError"),
     ]
     assert [each for each in shown if private in f"{each!r} {each}"] == []
-
-
-FINGERPRINT = sealed_digest(new_salt(), b"")
-RECORDED = (Recorded(outcome(), FINGERPRINT),)
-
-
-def test_what_is_recorded_is_asked_for_key_by_key_to_the_end_of_the_prefix() -> None:
-    flow = consolidating.recorded("t", PRESENTER, "p/")
-    asked, result = scripted(flow, Page(("p/a", "p/b", "q")), RECORDED, (Found({}),))
-    assert must(result) == {"p/a": outcome()}
-    assert asked[0] == Keys("t", PRESENTER.scope, "p/", limits.PAGE_ROWS)
-    assert [each.entries[0].key for each in asked if isinstance(each, Commit)] == ["p/a", "p/b"]
-
-
-def test_many_recorded_keys_are_listed_page_by_page() -> None:
-    keys = tuple(f"p/{number:04}" for number in range(limits.PAGE_ROWS))
-    flow = consolidating.recorded("t", PRESENTER, "p/")
-    asked, result = scripted(
-        flow, Page(keys, more=True), *[RECORDED] * len(keys), Page(("p/last",)), RECORDED
-    )
-    assert set(must(result)) == {*keys, "p/last"}
-    listed = [each.after for each in asked if isinstance(each, Keys)]
-    assert listed == ["p/", keys[-1]]
-
-
-def test_a_refusal_on_the_way_is_the_answer() -> None:
-    def flow() -> Any:
-        return consolidating.recorded("t", PRESENTER, "p/")
-
-    assert scripted(flow(), Unavailable("AWAY"))[1] == Failure(Unavailable("AWAY"))
-    newest = Fence(0, 8)
-    assert scripted(flow(), Page(("p/a",)), Overtaken(newest))[1] == Failure(Fenced(PRESENTER.fence, newest))
-    places = (at("0000"),)
-    assert scripted(reading.there("t", places), Contended())[1] == Failure(Contended())
-    assert scripted(reading.there("t", places), Page((said(0),)))[1] == Success((said(0),))
-
-
-def test_a_replacement_that_expects_nothing_is_one_transaction() -> None:
-    command = Write("replace", "k", ())
-    asked, result = scripted(consolidating.replace(command, "t", PRESENTER), (Finished(),))
-    assert (len(asked), result) == (1, Failure(Sealed()))
-
-
-@pytest.mark.parametrize(
-    "refusal", [Fenced(Fence(0, 1), Fence(0, 2)), Sealed(), TooManyToEvict(3), Contended()]
-)
-def test_a_write_that_expects_nothing_can_be_refused_for_what_it_is(refusal: Any) -> None:
-    assert unconditional(Failure(refusal)) == Failure(refusal)
-    assert unconditional(Success(Receipt(outcome()))) == Success(Receipt(outcome()))
-
-
-@pytest.mark.parametrize("refusal", [KeyReused(), AlreadyExists(1), StaleRevision(1, 2)])
-def test_and_not_for_what_it_never_said(refusal: Any) -> None:
-    with pytest.raises(Unexpected):
-        unconditional(Failure(refusal))

@@ -5,11 +5,12 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import accumulate
 from typing import NamedTuple
 
 from txmemory.memories.values import Memory, MemoryType, memory_type_from
 from txmemory.model import limits
-from txmemory.model.address import checked_key
+from txmemory.model.address import Namespace, checked_key
 from txmemory.model.canonical import canonical_json, checked_integer, digest
 from txmemory.model.filter import AllOf, Condition, CreatedWithin, KindIn
 from txmemory.model.item import Item, Stored, microseconds
@@ -71,9 +72,11 @@ class FailedGroup:
 class Consolidation:
     """All groups that are recorded for a job, in the order of record, and those that failed in this run.
 
-    Adopt the ids in `groups`: whoever ran the job, its summaries are these. Where nothing failed it is finished.
+    Adopt the ids in `groups`: whoever ran the job, its summaries are these. Where nothing failed it is finished, and
+    `key`, of its own, is applied.
     """
 
+    key: str = field(repr=False)
     groups: tuple[Consolidated, ...]
     failed: tuple[FailedGroup, ...] = ()
 
@@ -104,6 +107,7 @@ class Gathered(NamedTuple):
 class Job:
     """What a consolidation is to do: which memories, in what portions, recorded under which keys."""
 
+    namespace: Namespace = field(repr=False)
     key: str = field(repr=False)
     older_than: datetime
     min_count: int = 10
@@ -128,13 +132,18 @@ class Job:
         return AllOf((KindIn(frozenset(map(str, _NAMED_BY))), old))
 
     @property
+    def finished(self) -> str:
+        """The key that is applied when the job is finished: another one for each namespace and each caller's key."""
+        return f"consolidated/{digest(self.key, *self.namespace).hex()}"
+
+    @property
     def prefix(self) -> str:
-        """What the keys of this job's groups begin with, and those of no other job."""
-        return f"consolidated/{digest(self.key).hex()}/"
+        """What the keys of this job's groups begin with, and no other key."""
+        return f"{self.finished}/"
 
     def key_of(self, topic: Topic) -> str:
         """The key of a group: the same in every run of the job, another one for every group and every job."""
-        return f"{self.prefix}{topic.memory_type}/{digest(self.key, *topic).hex()}"
+        return f"{self.prefix}{topic.memory_type}/{digest(self.finished, *topic).hex()}"
 
     def type_of(self, key: str) -> MemoryType:
         """The type of the group whose key this is."""
@@ -148,8 +157,9 @@ class Job:
         """
         live = {(each.address.id, each.revision): each for each in found}
         there = [Memory.found(live[place]) for place in gathered.places if place in live]
-        affordable = there if self.token_budget is None else _within(self.token_budget, there)
-        memories = affordable[: _with_room(affordable)]
+        if self.token_budget is not None:
+            there = there[: _affordable(there, self.token_budget)]
+        memories = there[: _with_room(there)]
         if len(memories) < self.min_count:
             return None
         return Group(*gathered.topic, tuple(memories))
@@ -232,18 +242,14 @@ def _newest(memories: Iterable[Memory]) -> datetime:
     return max(memory.timestamp for memory in memories if memory.timestamp is not None)
 
 
-def _within(budget: int, memories: Sequence[Memory]) -> Sequence[Memory]:
-    """The first of them, and those behind it until one is too much."""
-    spent = 0
-    for place, memory in enumerate(memories):
-        spent += len(memory.content) // _CHARACTERS_A_TOKEN
-        if place and spent > budget:
-            return memories[:place]
-    return memories
+def _affordable(memories: Sequence[Memory], budget: int) -> int:
+    """How many of them, from the first on, are within the budget."""
+    tokens = (len(memory.content) // _CHARACTERS_A_TOKEN for memory in memories)
+    return bisect_right(list(accumulate(tokens)), budget)
 
 
 def _with_room(memories: Sequence[Memory]) -> int:
-    """Of how many, from the first on, the summary's metadata fits its bound: it grows with every one of them."""
+    """How many of them, from the first on, a summary's metadata has room for: it grows with every one."""
 
     def size(count: int) -> int:
         return len(canonical_json(dict(_metadata(memories[:count]))).encode())

@@ -41,10 +41,10 @@ class AsyncConsolidating:
     strict: bool
 
     async def run(self) -> Result[Consolidation, ConsolidateRefusal]:
-        """What is recorded in the end, by this run and by others; the job's own key says that it is finished."""
+        """What is recorded in the end, by this run and by others; the job's key says that it is finished."""
         stored: set[str] = set()
         failed: list[FailedGroup] = []
-        finished = await self._applied(self.job.key)
+        finished = await self._applied(self.job.finished)
         if isinstance(finished, Failure):
             return finished
         if finished.unwrap() is None:
@@ -53,7 +53,9 @@ class AsyncConsolidating:
                 return worked
         flow = consolidating.recorded(self.handle.tenant, self.presenter, self.job.prefix)
         recorded = await self._ask(flow)
-        return recorded.map(lambda found: Consolidation(self._told(found, stored), tuple(failed)))
+        return recorded.map(
+            lambda found: Consolidation(self.job.finished, self._told(found, stored), tuple(failed))
+        )
 
     async def _work(self, stored: set[str], failed: list[FailedGroup]) -> Result[None, ConsolidateRefusal]:
         """Takes every group once; notes the keys of those it stored, and those that failed."""
@@ -77,7 +79,7 @@ class AsyncConsolidating:
                     pass
         if failed:
             return Success(None)
-        finished = await self._replace(job.key, (), ())
+        finished = await self._replace(job.finished, (), ())
         return finished.map(lambda _: None)
 
     async def _take(

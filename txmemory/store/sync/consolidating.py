@@ -42,10 +42,10 @@ class Consolidating:
     strict: bool
 
     def run(self) -> Result[Consolidation, ConsolidateRefusal]:
-        """What is recorded in the end, by this run and by others; the job's own key says that it is finished."""
+        """What is recorded in the end, by this run and by others; the job's key says that it is finished."""
         stored: set[str] = set()
         failed: list[FailedGroup] = []
-        finished = self._applied(self.job.key)
+        finished = self._applied(self.job.finished)
         if isinstance(finished, Failure):
             return finished
         if finished.unwrap() is None:
@@ -54,7 +54,9 @@ class Consolidating:
                 return worked
         flow = consolidating.recorded(self.handle.tenant, self.presenter, self.job.prefix)
         recorded = self._ask(flow)
-        return recorded.map(lambda found: Consolidation(self._told(found, stored), tuple(failed)))
+        return recorded.map(
+            lambda found: Consolidation(self.job.finished, self._told(found, stored), tuple(failed))
+        )
 
     def _work(self, stored: set[str], failed: list[FailedGroup]) -> Result[None, ConsolidateRefusal]:
         """Takes every group once; notes the keys of those it stored, and those that failed."""
@@ -78,7 +80,7 @@ class Consolidating:
                     pass
         if failed:
             return Success(None)
-        finished = self._replace(job.key, (), ())
+        finished = self._replace(job.finished, (), ())
         return finished.map(lambda _: None)
 
     def _take(self, key: str, gathered: Gathered) -> Result[Receipt | FailedGroup | None, ConsolidateRefusal]:

@@ -118,20 +118,19 @@ class Writer:
         of metadata have room for; fewer than `min_count` (at least 2) are left alone.
 
         `summarise` is called with no transaction open. Every group is recorded under a key of its own that follows
-        from `key`; one that is recorded is not summed up again, and a memory that somebody changed or took meanwhile
-        makes its group `superseded`. What `summarise` raises, or a blank text, leaves its group as it is, with a
-        warning of the logger `txmemory` and an entry in `failed`; with `strict` it comes out here. A refusal ends the
-        run: what was replaced stays so, and the same call goes on from there.
+        from namespace and `key`. One that is recorded is not summed up again; a memory that somebody changed or took
+        meanwhile makes its group `superseded`. What `summarise` raises, or a blank text, leaves its group as it is,
+        with an entry in `failed` and a warning of the logger `txmemory`; with `strict` it comes out here. A refusal
+        ends the run: what was replaced stays so, and the same call goes on from there.
 
-        When every group is done `key` itself is recorded, and from then on the same call answers the same and looks
-        at no memory: what has come since waits for another key. Inside a transaction of a caller's it is a
-        `ValueError`.
+        When every group is done that is recorded, too: from then on the same call answers the same and looks at no
+        memory. What has come since waits for another `key`. Inside a transaction of a caller's it is a `ValueError`.
         """
         if self._handle.joined:
             raise ValueError("a summariser is never called inside a transaction: consolidate without joining")
         if not callable(summarise):
             raise TypeError("summarise must be callable")
-        job = Job(key, older_than, min_count, max_memories_per_group, token_budget)
+        job = Job(self._handle.namespace, key, older_than, min_count, max_memories_per_group, token_budget)
         return Consolidating(self._handle, self._presenter, job, summarise, strict).run()
 
     def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:

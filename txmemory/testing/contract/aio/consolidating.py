@@ -158,7 +158,7 @@ async def test_a_model_that_fails_leaves_its_group_and_not_the_others(storage: A
     assert first.failed == (FailedGroup(MemoryType.CONVERSATION, "b", 3, "TimeoutError"),)
     assert statuses(first) == ["stored", "stored"]
     assert {memory.id for memory in turns("b", 3)} < set(await contents(store))
-    assert must(await writer.applied(JOB)) is None
+    assert must(await writer.applied(first.key)) is None
     model = AsyncModel()
     done = await consolidated(writer, model)
     assert [group.name for group in model.asked] == ["b"]

@@ -44,17 +44,31 @@ async def test_a_job_with_nothing_to_do_is_finished(storage: AsyncStorage) -> No
     """What comes later waits for another key, and the key says that the job is done."""
     store = await storage.open()
     writer = store.writer("jobs", 1)
-    assert must(await writer.applied(JOB)) is None
-    assert await consolidated(writer, AsyncModel()) == Consolidation(())
-    assert must(await writer.applied(JOB)) is not None
+    first = await consolidated(writer, AsyncModel())
+    assert (first.groups, first.failed) == ((), ())
+    assert must(await writer.applied(first.key)) is not None
     await stored(store, turns("a", 3))
     model = AsyncModel()
-    assert await consolidated(writer, model) == Consolidation(())
+    assert await consolidated(writer, model) == first
     assert model.asked == []
 
 
+async def test_the_same_key_in_another_namespace_is_another_job(storage: AsyncStorage) -> None:
+    """Though scope and token are one: nobody's memories are left out because another's are done."""
+    store = await storage.open()
+    done = []
+    for user in ("ada", "bob"):
+        own = store.within("users", user)
+        await stored(own, turns("a", 3))
+        done.append(await consolidated(own.writer("jobs", 1), AsyncModel()))
+        assert set(await contents(own)) == {group.outcome.added[0].id for group in done[-1].groups}
+    assert [statuses(each) for each in done] == [["stored"], ["stored"]]
+    assert done[0].key != done[1].key
+    assert done[0].groups[0].key != done[1].groups[0].key
+
+
 async def test_a_run_that_broke_off_is_taken_up_and_tells_of_all_that_was_done(storage: AsyncStorage) -> None:
-    """R1: after the first group, at the second's model; whoever goes on adopts the first summary, too."""
+    """R1: whoever goes on adopts what is recorded, and does not sum up again what is, though there is more of it."""
 
     class Killed(BaseException):
         """Nothing catches it."""
@@ -68,11 +82,13 @@ async def test_a_run_that_broke_off_is_taken_up_and_tells_of_all_that_was_done(s
     with pytest.raises(Killed):
         await consolidated(store.writer("jobs", 1), AsyncModel(die))
     assert len(await contents(store)) == 1 + 3 + 3
+    await stored(store, turns("a", 4))
     model = AsyncModel()
     done = await consolidated(store.writer("jobs", 2), model)
     assert [group.name for group in model.asked] == ["b", "c"]
     assert [group.replayed for group in done.groups] == [True, False, False]
-    assert set(await contents(store)) == {group.outcome.added[0].id for group in done.groups}
+    summaries = {group.outcome.added[0].id for group in done.groups}
+    assert set(await contents(store)) == {*summaries, *(memory.id for memory in turns("a", 4))}
 
 
 async def test_a_database_that_goes_away_behind_the_model_leaves_the_group_to_the_next_run(

@@ -159,7 +159,7 @@ def test_a_model_that_fails_leaves_its_group_and_not_the_others(storage: Storage
     assert first.failed == (FailedGroup(MemoryType.CONVERSATION, "b", 3, "TimeoutError"),)
     assert statuses(first) == ["stored", "stored"]
     assert {memory.id for memory in turns("b", 3)} < set(contents(store))
-    assert must(writer.applied(JOB)) is None
+    assert must(writer.applied(first.key)) is None
     model = Model()
     done = consolidated(writer, model)
     assert [group.name for group in model.asked] == ["b"]

@@ -45,17 +45,31 @@ def test_a_job_with_nothing_to_do_is_finished(storage: Storage) -> None:
     """What comes later waits for another key, and the key says that the job is done."""
     store = storage.open()
     writer = store.writer("jobs", 1)
-    assert must(writer.applied(JOB)) is None
-    assert consolidated(writer, Model()) == Consolidation(())
-    assert must(writer.applied(JOB)) is not None
+    first = consolidated(writer, Model())
+    assert (first.groups, first.failed) == ((), ())
+    assert must(writer.applied(first.key)) is not None
     stored(store, turns("a", 3))
     model = Model()
-    assert consolidated(writer, model) == Consolidation(())
+    assert consolidated(writer, model) == first
     assert model.asked == []
 
 
+def test_the_same_key_in_another_namespace_is_another_job(storage: Storage) -> None:
+    """Though scope and token are one: nobody's memories are left out because another's are done."""
+    store = storage.open()
+    done = []
+    for user in ("ada", "bob"):
+        own = store.within("users", user)
+        stored(own, turns("a", 3))
+        done.append(consolidated(own.writer("jobs", 1), Model()))
+        assert set(contents(own)) == {group.outcome.added[0].id for group in done[-1].groups}
+    assert [statuses(each) for each in done] == [["stored"], ["stored"]]
+    assert done[0].key != done[1].key
+    assert done[0].groups[0].key != done[1].groups[0].key
+
+
 def test_a_run_that_broke_off_is_taken_up_and_tells_of_all_that_was_done(storage: Storage) -> None:
-    """R1: after the first group, at the second's model; whoever goes on adopts the first summary, too."""
+    """R1: whoever goes on adopts what is recorded, and does not sum up again what is, though there is more of it."""
 
     class Killed(BaseException):
         """Nothing catches it."""
@@ -69,11 +83,13 @@ def test_a_run_that_broke_off_is_taken_up_and_tells_of_all_that_was_done(storage
     with pytest.raises(Killed):
         consolidated(store.writer("jobs", 1), Model(die))
     assert len(contents(store)) == 1 + 3 + 3
+    stored(store, turns("a", 4))
     model = Model()
     done = consolidated(store.writer("jobs", 2), model)
     assert [group.name for group in model.asked] == ["b", "c"]
     assert [group.replayed for group in done.groups] == [True, False, False]
-    assert set(contents(store)) == {group.outcome.added[0].id for group in done.groups}
+    summaries = {group.outcome.added[0].id for group in done.groups}
+    assert set(contents(store)) == {*summaries, *(memory.id for memory in turns("a", 4))}
 
 
 def test_a_database_that_goes_away_behind_the_model_leaves_the_group_to_the_next_run(
