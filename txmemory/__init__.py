@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.bounds import Bounds
+from txmemory.memories.consolidation import Consolidated, Consolidation, FailedGroup, Group
 from txmemory.memories.filter import Filter
 from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.statistics import MemoryStats
@@ -30,6 +31,7 @@ from txmemory.port import CannotOpen, Closed, Corrupted, ForkedStore, SchemaMism
 from txmemory.results import Refused, either, must
 from txmemory.rules.settling import (
     AppliedRefusal,
+    ConsolidateRefusal,
     EntryRefusal,
     ForgetRefusal,
     ManyRefusal,
@@ -56,17 +58,22 @@ __all__ = [
     "Bounds",
     "CannotOpen",
     "Closed",
+    "ConsolidateRefusal",
+    "Consolidated",
+    "Consolidation",
     "Contended",
     "Corrupted",
     "Custom",
     "EntryRefusal",
     "Expected",
+    "FailedGroup",
     "Fence",
     "FenceRequired",
     "Fenced",
     "Filter",
     "ForgetRefusal",
     "ForkedStore",
+    "Group",
     "HistoryEntry",
     "IdChanged",
     "InMemoryStore",

@@ -49,20 +49,38 @@ def selected(
     tenant: str, namespace: Namespace, condition: Condition, limit: int | None, made: Callable[[Stored], Row]
 ) -> Flow[Result[list[Row], ReadRefusal]]:
     """What is made of the newest `limit` items that the condition accepts: a page of them is held at a time."""
-    sure, exact = narrowed(condition)
     found: list[Row] = []
+    seen = yield from visited(tenant, namespace, condition, limit, lambda stored: found.append(made(stored)))
+    return seen.map(lambda _: found if limit is None else found[:limit])
+
+
+def visited(
+    tenant: str, namespace: Namespace, condition: Condition, limit: int | None, take: Callable[[Stored], None]
+) -> Flow[Result[int, ReadRefusal]]:
+    """Hands `take` at least the newest `limit` items that the condition accepts, and answers how many it got."""
+    sure, exact = narrowed(condition)
+    taken = 0
     after: tuple[int, str] | None = None
-    while limit is None or len(found) < limit:
+    while limit is None or taken < limit:
         few = exact and limit is not None
-        rows = min(limits.PAGE_ROWS, limit - len(found)) if few and limit is not None else limits.PAGE_ROWS
+        rows = min(limits.PAGE_ROWS, limit - taken) if few and limit is not None else limits.PAGE_ROWS
         page: Page[Stored] | ReadRefusal = yield Select(tenant, namespace, sure, after, rows)
         if not isinstance(page, Page):
             return Failure(page)
-        found.extend(made(stored) for stored in page.rows if exact or matches(condition, stored))
+        for stored in page.rows:
+            if exact or matches(condition, stored):
+                take(stored)
+                taken += 1
         if not page.more:
             break
         after = page.rows[-1].created_at, page.rows[-1].address.id
-    return Success(found if limit is None else found[:limit])
+    return Success(taken)
+
+
+def there(tenant: str, addresses: tuple[Address, ...]) -> Flow[Result[tuple[Stored, ...], ReadRefusal]]:
+    """The live items at these addresses, those that are there, in the order asked."""
+    page: Page[Stored] | ReadRefusal = yield Get(tenant, addresses)
+    return Success(page.rows) if isinstance(page, Page) else Failure(page)
 
 
 def history(tenant: str, address: Address) -> Flow[Result[list[Revision], ReadRefusal]]:
@@ -88,8 +106,7 @@ def count(tenant: str, namespace: Namespace, condition: Condition) -> Flow[Resul
     sure, exact = narrowed(condition)
     if exact:
         return (yield from _one(Count(tenant, namespace, sure)))
-    found = yield from selected(tenant, namespace, condition, None, lambda _: None)
-    return found.map(len)
+    return (yield from visited(tenant, namespace, condition, None, lambda _: None))
 
 
 def figures(tenant: str, namespace: Namespace) -> Flow[Result[Totals, ReadRefusal]]:

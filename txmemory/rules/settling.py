@@ -33,6 +33,7 @@ ManyRefusal = Fenced | Delayed
 AppliedRefusal = Fenced | Sealed | Delayed
 ForgetRefusal = Fenced | Sealed | Contended | OutcomeUnknown | Unavailable
 SealRefusal = Fenced | Contended | OutcomeUnknown | Unavailable
+ConsolidateRefusal = Fenced | Sealed | TooManyToEvict | Delayed
 UpdateRefusal = NotFound | IdChanged | TooManyToEvict | Contended | OutcomeUnknown | Unavailable
 StoreRefusal = TooManyToEvict | Contended | OutcomeUnknown | Unavailable
 PlainRefusal = Contended | OutcomeUnknown | Unavailable
@@ -53,6 +54,17 @@ def write(command: Write, presenter: Presenter, reply: Reply | Accident) -> Resu
             return _entry(command, met)
         case _:
             raise Unexpected("one entry, one answer")
+
+
+def unconditional(result: Result[Receipt, WriteRefusal]) -> Result[Receipt, ConsolidateRefusal]:
+    """The receipt of a write that expects nothing and takes any payload for a replay."""
+    if not isinstance(result, Failure):
+        return Success(result.unwrap())
+    match result.failure():
+        case KeyReused() | AlreadyExists() | StaleRevision():
+            raise Unexpected("a write that expects nothing cannot be told that it is not so")
+        case refusal:
+            return Failure(refusal)
 
 
 def write_many(

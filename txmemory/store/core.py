@@ -29,11 +29,15 @@ class Handle(Generic[AnyBackend]):
     tenant: str = field(default="default", repr=False)
     namespace: Namespace = field(default=MEMORIES, repr=False)
     bounds: Bounds | None = None
+    joined: bool = False
+    """Whether what it does is part of a caller's transaction."""
 
     def over(self, backend: Other) -> "Handle[Other]":
         """The same over a backend that is in a caller's transaction, where nothing can be tried again."""
         once = replace(self.patience, attempts=1)
-        return Handle(backend, once, self.require_fence, self.tenant, self.namespace, self.bounds)
+        return Handle(
+            backend, once, self.require_fence, self.tenant, self.namespace, self.bounds, joined=True
+        )
 
     def of_tenant(self, name: str) -> "Handle[AnyBackend]":
         """The same in another tenant."""

@@ -1,13 +1,15 @@
 # Generated from ../aio/writer.py by scripts/generate. Do not edit.
 """Keyed, fenced writes: every call is one transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 
 from returns.result import Result
 
 from txmemory.drive import run
 from txmemory.flow import writing
 from txmemory.memories.bounds import Bounds
+from txmemory.memories.consolidation import Consolidation, Group, Job
 from txmemory.memories.translate import Expected, Source
 from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
@@ -17,6 +19,7 @@ from txmemory.model.outcome import Outcome, Receipt
 from txmemory.port import Backend
 from txmemory.rules.settling import (
     AppliedRefusal,
+    ConsolidateRefusal,
     EntryRefusal,
     ForgetRefusal,
     ManyRefusal,
@@ -24,6 +27,7 @@ from txmemory.rules.settling import (
     WriteRefusal,
 )
 from txmemory.store.core import Handle
+from txmemory.store.sync.consolidating import Consolidating
 
 
 class Writer:
@@ -94,6 +98,40 @@ class Writer:
         command = handle.write_many(writes, bounds, on_mismatch)
         flow = writing.write_many(command, handle.tenant, self._presenter)
         return run(flow, handle.backend, handle.patience)
+
+    def consolidate(
+        self,
+        key: str,
+        summarise: Callable[[Group], str],
+        *,
+        older_than: datetime,
+        min_count: int = 10,
+        max_memories_per_group: int = 50,
+        token_budget: int | None = None,
+        strict: bool = False,
+    ) -> Result[Consolidation, ConsolidateRefusal]:
+        """Replaces what tells of one thing by what `summarise` makes of it, each group once, whoever runs it again.
+
+        Grouped are memories with a timestamp up to `older_than`: those of a conversation, an entity, a user and a
+        source by its id, tasks by their success, nothing of custom types. Of a group it takes the oldest, up to
+        `max_memories_per_group` (at most 999), up to `token_budget` at four characters a token, and as many as 64 KiB
+        of metadata have room for; fewer than `min_count` (at least 2) are left alone.
+
+        `summarise` is called with no transaction open. Every group is recorded under a key of its own that follows
+        from namespace and `key`. One that is recorded is not summed up again; a memory that somebody changed or took
+        meanwhile makes its group `superseded`. What `summarise` raises, or a blank text, leaves its group as it is,
+        with an entry in `failed` and a warning of the logger `txmemory`; with `strict` it comes out here. A refusal
+        ends the run: what was replaced stays so, and the same call goes on from there.
+
+        When every group is done that is recorded, too: from then on the same call answers the same and looks at no
+        memory. What has come since waits for another `key`. Inside a transaction of a caller's it is a `ValueError`.
+        """
+        if self._handle.joined:
+            raise ValueError("a summariser is never called inside a transaction: consolidate without joining")
+        if not callable(summarise):
+            raise TypeError("summarise must be callable")
+        job = Job(self._handle.namespace, key, older_than, min_count, max_memories_per_group, token_budget)
+        return Consolidating(self._handle, self._presenter, job, summarise, strict).run()
 
     def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
         """The outcome recorded for `key`, or None: then nothing with this key and an older token can land."""
