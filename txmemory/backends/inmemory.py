@@ -128,7 +128,7 @@ class _Tables:
         return min(most, len(self._live(tenant, namespace)))
 
     def count_past(self, tenant: str, namespace: Namespace, now: int, cutoff: int, most: int) -> int:
-        return sum(bounds.past(head, now, cutoff) for head in self._live(tenant, namespace))
+        return min(most, sum(bounds.past(head, now, cutoff) for head in self._live(tenant, namespace)))
 
     def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
         live = self._live(tenant, namespace)
