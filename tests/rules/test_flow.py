@@ -15,10 +15,10 @@ from txmemory.flow.requests import Answer, Flow, Request
 from txmemory.model.address import Ref
 from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Swap, WriteMany
 from txmemory.model.commit import Bound, Commit, Done, Entry, Forgot, Found, Put, Recorded
-from txmemory.model.filter import Everything
+from txmemory.model.filter import Everything, Satisfies
 from txmemory.model.item import Item, Revision, Stored
 from txmemory.model.outcome import Receipt
-from txmemory.model.query import Count, Get, KeyCount, Keys, Page, Query, Revisions, Select
+from txmemory.model.query import Count, Figures, Get, KeyCount, Keys, Page, Query, Revisions, Select, Totals
 from txmemory.model.refusal import (
     Contended,
     IdChanged,
@@ -140,6 +140,31 @@ def test_a_count_is_one_number() -> None:
     assert (asked, must(counted)) == ([Count("t", HERE, Everything())], 7)
     asked, counted = scripted(reading.key_count("t", "run"), Page((8,)))
     assert (asked, must(counted)) == ([KeyCount("t", "run")], 8)
+
+
+def test_the_figures_of_a_namespace_are_one_question_whose_answer_is_one_row() -> None:
+    totals = Totals((("custom:tea", 5), ("task", 2_000_000)), (3, 4), 7, 1, 9)
+    asked, figures = scripted(reading.figures("t", HERE), Page((totals,)))
+    assert (asked, must(figures)) == ([Figures("t", HERE)], totals)
+
+
+@given(st.integers(0, 5_000), st.none() | st.integers(0, 6_000))
+def test_no_page_that_is_asked_for_holds_more_than_a_thousand(there: int, limit: int | None) -> None:
+    rows = [stored(number) for number in range(there)]
+    start = 0
+
+    def answer(request: Request) -> object:
+        nonlocal start
+        assert isinstance(request, Select)
+        assert 1 <= request.limit <= 1_000
+        found = page(rows, request, start, request.limit)
+        start += len(found.rows)
+        return found
+
+    for condition in (Everything(), Satisfies(lambda _item: True)):
+        start = 0
+        _, found = drive(reading.recall("t", HERE, condition, limit), answer)
+        assert must(found) == rows[:limit]
 
 
 COMMAND = write(put("a"))

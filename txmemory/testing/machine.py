@@ -135,13 +135,13 @@ class Machine(RuleBasedStateMachine):
         assert told(either(result)) == expected
 
     @rule(place=places, given=memories, rename=st.booleans(), bound=bounds)
-    def update(self, place: str, given: Given, rename: bool, bound: Limit | None) -> None:  # noqa: FBT001
+    def update(self, *, place: str, given: Given, rename: bool, bound: Limit | None) -> None:
         """An update of the content, through a handle with bounds, that keeps the id or does not."""
 
         def change(memory: Memory) -> Memory:
             return Memory("renamed") if rename else memory.with_content(given.content)
 
-        expected = self.model.update(place, given, rename, bound, self.storage.clock())
+        expected = self.model.update(place, given, bound, self.storage.clock(), rename=rename)
         handle = self.at(place).within(bounds=bounds_of(bound))
         assert told(either(self.run(handle.update(given.id, change)))) == expected
 

@@ -174,7 +174,7 @@ class Model:
         evicted = self._evict(place, bound, None, now) if added else ()
         return Done("stored", added, removed, evicted, None, None)
 
-    def update(self, place: str, given: Given, rename: bool, bound: Limit | None, now: datetime) -> Any:  # noqa: FBT001
+    def update(self, place: str, given: Given, bound: Limit | None, now: datetime, *, rename: bool) -> Any:
         """What `update` answers, whose function puts the given content."""
         live = self._live(place).get(given.id)
         if live is None or rename:
