@@ -7,17 +7,45 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from txmemory import Bounds, Fence, Fenced, InMemoryStore, Memory, either, must
+from txmemory import Bounds, Fence, Fenced, Filter, InMemoryStore, Memory, either, must
 from txmemory.testing.sync.storage import MemoryPlace
+
+
+def _of_age(age: timedelta) -> Bounds:
+    return Bounds(max_age=age)
+
 
 IDS = ["a", "b", "c", "A"]
 ids = st.sampled_from(IDS)
 keys = st.sampled_from(["step-1", "step-2", "step-3"])
 scopes = st.sampled_from(["run", "Run"])
 tokens = st.integers(0, 3)
-memories = st.builds(Memory, st.sampled_from(["tea", "coffee"]), id=ids)
+memories = st.builds(
+    Memory,
+    st.sampled_from(["tea", "coffee"]),
+    id=ids,
+    memory_type=st.sampled_from(["knowledge", "task", "Task"]),
+    metadata=st.sampled_from([{}, {"conversation_id": "c"}, {"entity_id": "e", "n": "1"}, {"entity_id": ""}]),
+    importance=st.none() | st.sampled_from([0.0, 0.5, 1.0]),
+    embedding=st.none() | st.just((0.5, 0.25)),
+)
 batches = st.lists(memories, max_size=3)
-bounds = st.none() | st.integers(0, 3).map(Bounds)
+ages = st.sampled_from([timedelta(seconds=2), timedelta(seconds=9)])
+given_bounds = st.one_of(
+    st.integers(0, 3).map(Bounds), st.builds(Bounds, st.integers(0, 3), ages), ages.map(_of_age)
+)
+bounds = st.none() | given_bounds
+filters = st.sampled_from(
+    [
+        Filter.all(),
+        Filter.none(),
+        Filter.tasks() | Filter.min_importance(0.5),
+        ~Filter.by_entity("e"),
+        Filter.content_contains("TEA"),
+        Filter.custom(lambda memory: len(memory.content) > 3),
+        Filter.custom(lambda memory: memory.importance is None) & Filter.has_metadata("entity_id"),
+    ]
+)
 expectations = st.none() | st.dictionaries(ids, st.none() | st.integers(1, 3), max_size=2)
 
 Shared = Callable[[Any], Any]
@@ -47,11 +75,24 @@ def _look(name: str, scope: str, token: int, key: str) -> Call:
     )
 
 
-def _plain(name: str, *arguments: Any) -> Call:
+def _plain(name: str, *arguments: Any, **more: Any) -> Call:
     return (
-        lambda shared: getattr(shared, name)(*arguments),
-        lambda value: getattr(value, name)(*arguments),
+        lambda shared: getattr(shared, name)(*arguments, **more),
+        lambda value: getattr(value, name)(*arguments, **more),
     )
+
+
+def _swap(add: list[Memory], remove: set[str], bound: Bounds | None) -> Call:
+    kept = [memory for memory in add if memory.id not in remove]
+    return _plain("swap", kept, sorted(remove), bounds=bound)
+
+
+def _counted(memory: Memory) -> Memory:
+    return memory.with_metadata({"n": str(int(memory.metadata.get("n", "0")) + 1)})
+
+
+def _renamed(memory: Memory) -> Memory:
+    return Memory(memory.content, id="B")
 
 
 calls: st.SearchStrategy[Call] = st.one_of(
@@ -59,6 +100,11 @@ calls: st.SearchStrategy[Call] = st.one_of(
     st.builds(_replace, scopes, tokens, keys, batches, st.sets(ids, max_size=2)),
     st.builds(_look, st.sampled_from(["applied", "forget_applied"]), scopes, tokens, keys),
     memories.map(lambda memory: _plain("store", memory)),
+    st.builds(lambda add, bound: _plain("store_all", add, bounds=bound), batches, bounds),
+    st.builds(_swap, batches, st.sets(ids, max_size=2), bounds),
+    st.builds(_plain, st.just("update"), ids, st.sampled_from([_counted, _renamed])),
+    filters.map(lambda chosen: _plain("delete_matching", chosen)),
+    given_bounds.map(lambda bound: _plain("trim", bound)),
     ids.map(lambda chosen: _plain("delete", chosen)),
     st.just(_plain("clear")),
 )
@@ -73,9 +119,19 @@ def test_the_value_answers_what_the_shared_store_answers(history: list[Call]) ->
         value, answer = on_value(value)
         assert answer == on_shared(shared)
         place.clock.advance(timedelta(seconds=1))
-    assert value.recall() == shared.recall()
-    assert value.count() == shared.count()
-    assert value.search("tea") == shared.search("tea")
+    reads: tuple[Callable[[Any], object], ...] = (
+        lambda store: store.recall(),
+        lambda store: store.recent(2),
+        lambda store: store.conversation("c", 2),
+        lambda store: store.entity("e"),
+        lambda store: store.important(0.5, 2),
+        lambda store: store.search("tea"),
+        lambda store: store.count(),
+        lambda store: store.count(Filter.tasks()),
+        lambda store: store.statistics(),
+    )
+    for read in reads:
+        assert read(value) == read(shared)
     for id in IDS:
         assert value.history(id) == shared.history(id)
         assert value.get(id) == shared.get(id)
@@ -116,8 +172,26 @@ def test_a_value_that_nothing_changed_is_the_same_value() -> None:
         store.applied("run", 1, "step"),
         store.write("run", 2, "step", []),
         store.delete("absent"),
+        store.store_all([]),
+        store.swap([], ["absent"]),
+        store.update("absent", _counted),
+        store.update("a", _renamed),
+        store.delete_matching(Filter.tasks()),
+        store.trim(Bounds(1)),
     ):
         assert same is store
+
+
+def test_a_change_of_a_value_is_made_of_that_value() -> None:
+    first, _ = InMemoryStore.empty().store_all([Memory("tea", id="a"), Memory("tea", id="b")])
+    once, _ = first.update("a", _counted)
+    twice, _ = once.update("a", _counted)
+    found = [must(store.get("a")) for store in (first, once, twice)]
+    counts = [memory and memory.metadata.get("n") for memory in found]
+    assert counts == [None, "1", "2"]
+    bounded = twice.within(bounds=Bounds(1))
+    trimmed, evicted = bounded.trim()
+    assert (must(evicted), must(trimmed.count()), must(twice.count())) == (1, 1, 2)
 
 
 def test_handles_on_a_value_share_what_it_holds_and_no_more() -> None:
@@ -133,4 +207,4 @@ def _everything(value: InMemoryStore) -> object:
     histories = [must(value.history(id)) for id in IDS]
     counts = [must(value.applied_count(scope)) for scope in (None, "run", "Run")]
     fences = [either(value.applied(scope, 0, "step-1")[1]) for scope in ("run", "Run")]
-    return must(value.recall()), histories, counts, fences
+    return must(value.recall()), must(value.statistics()), histories, counts, fences

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import txmemory
-from txmemory import Bounds, Memory, Store, either, must
+from txmemory import Bounds, Filter, Memory, Store, either, must
 from txmemory.testing.clock import START, FakeClock
 
 SCOPE = "run"
@@ -20,13 +20,14 @@ class Operation:
     """A call that a worker makes with a token.
 
     A plain one has no key, so it is not made again after a crash. One that is not resendable is never made again by
-    the store itself when its answer is lost.
+    the store itself when its answer is lost. One that decides by what it has read is more than one request.
     """
 
     name: str
     run: Run
     plain: bool = False
     resendable: bool = True
+    decides: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -85,6 +86,30 @@ def _store(store: Store, _token: int) -> object:
     return either(store.store(Memory("plain", id="second")))
 
 
+def _store_all(store: Store, _token: int) -> object:
+    return either(store.store_all([Memory("plain", id="new"), Memory("plain", id="second")]))
+
+
+def _swap(store: Store, _token: int) -> object:
+    return either(store.swap([Memory("the sum", id="sum")], ["first", "gone", "third"]))
+
+
+def _update(store: Store, _token: int) -> object:
+    return either(store.update("second", lambda memory: memory.with_content(f"{memory.content}, changed")))
+
+
+def _delete_matching(store: Store, _token: int) -> object:
+    return either(store.delete_matching(Filter.before(START - timedelta(minutes=59))))
+
+
+def _delete_listed(store: Store, _token: int) -> object:
+    return either(store.delete_matching(Filter.custom(lambda memory: memory.id != "second")))
+
+
+def _trim(store: Store, _token: int) -> object:
+    return either(store.trim(Bounds(max_memories=2, max_age=timedelta(minutes=58, seconds=30))))
+
+
 def _write(*memories: Memory) -> Run:
     return lambda store, token: either(store.writer(SCOPE, token).write("key", memories))
 
@@ -107,4 +132,12 @@ OPERATIONS = (
     Operation("store", _store, plain=True, resendable=False),
     Operation("delete", lambda store, _: either(store.delete("second")), plain=True, resendable=False),
     Operation("clear", lambda store, _: either(store.clear()), plain=True, resendable=False),
+    Operation("store all", _store_all, plain=True, resendable=False),
+    Operation("swap", _swap, plain=True, resendable=False),
+    Operation("update", _update, plain=True, resendable=False, decides=True),
+    Operation("delete matching", _delete_matching, plain=True, resendable=False),
+    Operation("delete what was found", _delete_listed, plain=True, resendable=False, decides=True),
+    Operation("trim", _trim, plain=True, resendable=False),
 )
+ONE_REQUEST = tuple(operation for operation in OPERATIONS if not operation.decides)
+"""Those that are one request, which a server can be looked at over."""

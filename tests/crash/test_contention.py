@@ -13,6 +13,7 @@ from tests.crash.operations import OPERATIONS, TOKEN, Operation, copy, opened, p
 from tests.crash.snapshot import snapshot
 from txmemory import Contended, Memory, Outcome, OutcomeUnknown, Receipt, Unavailable, either, must
 from txmemory.drive import Patience
+from txmemory.testing.clock import FakeClock
 from txmemory.testing.crashing import Moment, Point, Trace, Visit, failing, visiting
 
 ATTEMPTS = Patience().attempts
@@ -101,6 +102,21 @@ def test_five_calls_whose_deadline_is_too_short_and_one_that_has_time_make_one_m
     found = snapshot(prepared)
     assert [text for id, _, text in found.items if id not in {"first", "second", "third"}] == ["in time"]
     assert [key for _, key, _ in found.ledger if not key.startswith("before")] == ["key"]
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.plain], ids=str)
+def test_a_call_without_a_key_that_met_a_held_lock_leaves_a_store_that_works(
+    operation: Operation, prepared: Path, tmp_path: Path
+) -> None:
+    calm, before = copy(prepared, tmp_path / "calm.db"), snapshot(prepared)
+    with opened(calm) as store:
+        wanted = operation.run(store, TOKEN)
+    with txmemory.open(f"sqlite:///{prepared}", deadline=0.05, clock=FakeClock()) as store:
+        with locked(prepared):
+            assert operation.run(store, TOKEN) == Contended()
+        assert snapshot(prepared) == before
+        assert operation.run(store, TOKEN) == wanted
+        assert snapshot(prepared) == snapshot(calm)
 
 
 def test_an_answer_that_comes_after_the_deadline_is_found_by_the_next_call(prepared: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.crash.blocking import Blocker
-from tests.crash.operations import OPERATIONS, SCOPE, TOKEN, Operation
+from tests.crash.operations import ONE_REQUEST, OPERATIONS, SCOPE, TOKEN, Operation
 from tests.crash.servers import PORTABLE, SENT, Tenant, points_of, prepared, through, undisturbed
 from tests.crash.snapshot import Snapshot
 from txmemory import Fenced, Memory, either, must
@@ -58,7 +58,7 @@ def ready(tenant: Tenant, operation: Operation, url: str | None = None) -> Itera
         yield child
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+@pytest.mark.parametrize("operation", ONE_REQUEST, ids=str)
 def test_a_client_killed_at_any_message_of_its_one_call_and_replayed_has_written_exactly_once(
     operation: Operation, database: str, proxy: Proxy
 ) -> None:

@@ -3,7 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.rules.examples import head
+from tests.rules.examples import HERE, head
+from txmemory.model.address import Namespace
+from txmemory.model.commit import Bound
 from txmemory.model.item import Head
 from txmemory.rules import bounds
 from txmemory.rules.visible import expired, live_revision
@@ -77,3 +79,29 @@ def test_what_is_stored_over_takes_part_with_its_new_age() -> None:
     a, b = head("a", created_at=1), head("b", created_at=2)
     renewed = a._replace(created_at=4, revision=2)
     assert bounds.victims([a, b], [renewed], {a.address}, 1, NOW) == (b,)
+
+
+limits = st.none() | st.integers(0, 5)
+namespaces: st.SearchStrategy[Namespace] = st.sampled_from([HERE, ("memories", "ada"), ("records",)])
+given_bounds = st.lists(st.builds(Bound, namespaces, limits, limits), max_size=6)
+
+
+@given(given_bounds)
+def test_of_a_namespace_bounded_often_each_limit_is_the_lowest_that_is_given(given: list[Bound]) -> None:
+    tightest = bounds.tightest(given)
+    assert len({bound.namespace for bound in tightest}) == len(tightest)
+    assert {bound.namespace for bound in tightest} == {bound.namespace for bound in given}
+    for bound in tightest:
+        here = [each for each in given if each.namespace == bound.namespace]
+        for name in ("most", "age"):
+            named = [getattr(each, name) for each in here if getattr(each, name) is not None]
+            assert getattr(bound, name) == (min(named) if named else None)
+
+
+def test_an_item_is_past_from_a_microsecond_beyond_its_age_on_or_once_it_has_expired() -> None:
+    cutoff = bounds.cutoff(Bound(HERE, age=2), NOW)
+    assert cutoff == 3
+    assert bounds.cutoff(Bound(HERE, most=2), NOW) is None
+    assert [bounds.past(head("a", created_at=at), NOW, cutoff) for at in (2, 3, 9)] == [True, False, False]
+    expiring = [head("a", created_at=4, expires_at=at) for at in (4, NOW, NOW + 1)]
+    assert [bounds.past(each, NOW, cutoff) for each in expiring] == [True, True, False]

@@ -1,6 +1,7 @@
 """The flows, driven by hand: what each asks, and what it makes of the answers."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,13 +12,22 @@ from returns.result import Failure, Success
 from tests.rules.examples import HERE, PRESENTER, at, outcome, put, write
 from txmemory.flow import reading, writing
 from txmemory.flow.requests import Answer, Flow, Request
+from txmemory.model.address import Ref
 from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Swap, WriteMany
-from txmemory.model.commit import Commit, Done, Entry, Forgot, Found, Recorded
-from txmemory.model.filter import Everything
+from txmemory.model.commit import Bound, Commit, Done, Entry, Forgot, Found, Put, Recorded
+from txmemory.model.filter import Everything, Satisfies
 from txmemory.model.item import Item, Revision, Stored
 from txmemory.model.outcome import Receipt
-from txmemory.model.query import Count, Get, KeyCount, Keys, Page, Query, Revisions, Select
-from txmemory.model.refusal import Contended, Unavailable
+from txmemory.model.query import Count, Figures, Get, KeyCount, Keys, Page, Query, Revisions, Select, Totals
+from txmemory.model.refusal import (
+    Contended,
+    IdChanged,
+    NotFound,
+    OutcomeUnknown,
+    Refusal,
+    TooManyToEvict,
+    Unavailable,
+)
 from txmemory.results import either, must
 
 
@@ -132,6 +142,31 @@ def test_a_count_is_one_number() -> None:
     assert (asked, must(counted)) == ([KeyCount("t", "run")], 8)
 
 
+def test_the_figures_of_a_namespace_are_one_question_whose_answer_is_one_row() -> None:
+    totals = Totals((("custom:tea", 5), ("task", 2_000_000)), (3, 4), 7, 1, 9)
+    asked, figures = scripted(reading.figures("t", HERE), Page((totals,)))
+    assert (asked, must(figures)) == ([Figures("t", HERE)], totals)
+
+
+@given(st.integers(0, 5_000), st.none() | st.integers(0, 6_000))
+def test_no_page_that_is_asked_for_holds_more_than_a_thousand(there: int, limit: int | None) -> None:
+    rows = [stored(number) for number in range(there)]
+    start = 0
+
+    def answer(request: Request) -> object:
+        nonlocal start
+        assert isinstance(request, Select)
+        assert 1 <= request.limit <= 1_000
+        found = page(rows, request, start, request.limit)
+        start += len(found.rows)
+        return found
+
+    for condition in (Everything(), Satisfies(lambda _item: True)):
+        start = 0
+        _, found = drive(reading.recall("t", HERE, condition, limit), answer)
+        assert must(found) == rows[:limit]
+
+
 COMMAND = write(put("a"))
 FINGERPRINT = bytes(48)
 OUTCOME = outcome()
@@ -173,3 +208,85 @@ def test_many_writes_are_one_transaction_too() -> None:
     assert isinstance(commit, Commit)
     assert [entry.key for entry in commit.entries] == ["step", "two"]
     assert all(isinstance(entry, Entry) for entry in commit.entries)
+
+
+def told(stored: Stored) -> Put:
+    """A change that says at which revision it was made."""
+    return put("00000", f"changed at {stored.revision}")
+
+
+def other_than(answer: Put, _stored: Stored) -> Put:
+    """A change that has nothing to do with what is there."""
+    return answer
+
+
+def update(change: Callable[[Stored], Put] = told) -> Flow[Any]:
+    return writing.update("t", at("00000"), change, (Bound(HERE, 3),))
+
+
+def found_at(number: int) -> Page[Stored]:
+    return Page((stored(0)._replace(revision=number),))
+
+
+STALE = (Found({at("00000"): 9}),)
+
+
+def test_an_update_reads_and_commits_over_what_it_read_until_that_holds() -> None:
+    replies = [found_at(1), STALE, found_at(4), STALE, found_at(6), (Done(OUTCOME),)]
+    asked, result = scripted(update(), *replies)
+    assert either(result) == OUTCOME
+    commits = [request for request in asked if isinstance(request, Commit)]
+    assert asked[::2] == [Get("t", (at("00000"),))] * 3
+    guards = [[guard.revision for guard in entry.guards] for commit in commits for entry in commit.entries]
+    assert guards == [[1], [4], [6]]
+    texts = [
+        change.item.text
+        for commit in commits
+        for change in commit.entries[0].changes
+        if isinstance(change, Put)
+    ]
+    assert texts == ["changed at 1", "changed at 4", "changed at 6"]
+    assert {commit.bounds for commit in commits} == {(Bound(HERE, 3),)}
+
+
+def test_an_update_is_decided_at_most_five_times() -> None:
+    asked, result = scripted(update(), *[found_at(1), STALE] * 5)
+    assert either(result) == Contended()
+    assert len(asked) == 10
+
+
+@pytest.mark.parametrize(
+    ("replies", "answer"),
+    [
+        ([Page(())], NotFound()),
+        ([found_at(1), STALE, Page(())], NotFound()),
+        ([Unavailable("AWAY")], Unavailable("AWAY")),
+        ([found_at(1), STALE, Contended()], Contended()),
+        ([found_at(1), OutcomeUnknown()], OutcomeUnknown()),
+        ([found_at(1), (Found({}, 1_001),)], TooManyToEvict(1_001)),
+    ],
+)
+def test_an_update_ends_with_what_it_meets(replies: list[object], answer: Refusal) -> None:
+    assert either(scripted(update(), *replies)[1]) == answer
+
+
+def test_an_update_that_changes_the_id_commits_nothing() -> None:
+    for other in (put("00001"), put("00000", namespace=("memories", "ada"))):
+        asked, result = scripted(update(partial(other_than, other)), found_at(1))
+        assert either(result) == IdChanged()
+        assert len(asked) == 1
+
+
+def evicting(number: int) -> tuple[Done]:
+    """An outcome of that many evictions."""
+    return (Done(OUTCOME._replace(added=(), evicted=tuple(Ref(HERE, f"{n}", 2) for n in range(number)))),)
+
+
+def test_a_trim_goes_on_while_whole_transactions_are_full() -> None:
+    bound = Bound(HERE, 1)
+    for sizes, total in (([0], 0), ([999], 999), ([1_000, 0], 1_000), ([1_000, 1_000, 7], 2_007)):
+        asked, result = scripted(writing.trim(bound, "t"), *map(evicting, sizes))
+        assert must(result) == total
+        assert len(set(asked)) == 1
+    for refusal in (Contended(), Unavailable("AWAY"), OutcomeUnknown()):
+        assert either(scripted(writing.trim(bound, "t"), evicting(1_000), refusal)[1]) == refusal

@@ -17,7 +17,7 @@ from txmemory.model.address import (
     checked_scope,
     checked_tenant,
 )
-from txmemory.model.command import Write, WriteMany
+from txmemory.model.command import Swap, Write, WriteMany
 from txmemory.model.commit import Guard
 from txmemory.model.filter import (
     AllOf,
@@ -114,6 +114,9 @@ SIZED: list[Sized] = [
     ("writes of a write_many", many, 1_000),
     ("items of a write_many", many_items, 1_000),
     ("max_memories", lambda n: Bounds(max_memories=n), 100_000),
+    ("items of a swap", lambda n: Swap(tuple(put(f"{i}") for i in range(n))), 1_000),
+    ("ends of a swap", lambda n: Swap((), tuple(at(f"{i}") for i in range(n))), 1_000),
+    ("dimensions", lambda n: Memory("tea", embedding=[0.0] * n), 16_384),
 ]
 
 

@@ -3,14 +3,25 @@
 import pytest
 
 from tests.rules.examples import HERE, PRESENTER, at, put, replace, write
-from txmemory.model.address import Namespace
-from txmemory.model.canonical import opens
-from txmemory.model.command import Applied, Clear, Delete, ForgetApplied, Swap, Write, WriteMany
-from txmemory.model.commit import Bound, Commit, Entry, Guard, Remove, RemoveWhere
-from txmemory.model.filter import Everything
+from txmemory.model.address import Address, Namespace
+from txmemory.model.canonical import GeneratedId, opens
+from txmemory.model.command import (
+    Applied,
+    Clear,
+    Delete,
+    DeleteMatching,
+    ForgetApplied,
+    Swap,
+    Write,
+    WriteMany,
+)
+from txmemory.model.commit import Bound, Commit, Entry, Guard, Put, Remove, RemoveListed, RemoveWhere, Trim
+from txmemory.model.filter import Everything, KindIn
+from txmemory.model.item import Item, Stored
 from txmemory.rules import planning
 
 ELSEWHERE: Namespace = ("memories", "ada")
+FOUND = Stored(at("a"), 7, Item("knowledge", "tea"), 0)
 
 
 def test_a_write_is_one_entry_that_records_its_key() -> None:
@@ -59,6 +70,43 @@ def test_each_call_becomes_one_transaction() -> None:
         "t", None, (Entry(changes=(Remove(at("a"), "deleted"),)),)
     )
     assert planning.clear(Clear(HERE), "t") == Commit("t", None, (Entry(changes=(everything,)),))
+    tasks = KindIn(frozenset({"task"}))
+    assert planning.delete_matching(DeleteMatching(HERE, tasks), "t") == Commit(
+        "t", None, (Entry(changes=(RemoveWhere(HERE, tasks, "deleted"),)),)
+    )
+
+
+def test_a_swap_puts_first_and_ends_whatever_is_there() -> None:
+    bound = (Bound(HERE, 3, 5),)
+    commit = planning.swap(Swap((put("new"), put("b", "coffee")), (at("a"), at("c")), bound), "t")
+    changes = (put("new"), put("b", "coffee"), Remove(at("a"), "replaced"), Remove(at("c"), "replaced"))
+    assert commit == Commit("t", None, (Entry(changes=changes),), bound)
+
+
+def test_an_update_is_a_put_over_exactly_what_was_found() -> None:
+    bound = (Bound(HERE, 3),)
+    commit = planning.update(FOUND, put("a", "coffee"), bound, "t")
+    entry = Entry(guards=(Guard(at("a"), 7),), changes=(put("a", "coffee"),))
+    assert commit == Commit("t", None, (entry,), bound)
+
+
+def test_what_was_found_to_match_is_ended_at_its_revision_in_order() -> None:
+    commit = planning.delete_listed(HERE, [("b", 2), ("a", 9), ("B", 1)], "t")
+    listed = RemoveListed(HERE, (("B", 1), ("a", 9), ("b", 2)), "deleted")
+    assert commit == Commit("t", None, (Entry(changes=(listed,)),))
+
+
+def test_a_trim_brings_its_bound_and_nothing_else() -> None:
+    bound = Bound(HERE, None, 5)
+    assert planning.trim(bound, "t") == Commit("t", None, (Entry(changes=(Trim(),)),), (bound,))
+
+
+def test_that_we_made_an_id_is_forgotten_in_a_transaction() -> None:
+    ours = Put(Address(HERE, GeneratedId("a")), Item("knowledge", "tea"))
+    for commit in (planning.swap(Swap((ours,)), "t"), planning.update(FOUND, ours, (), "t")):
+        ((change,),) = [entry.changes for entry in commit.entries]
+        assert isinstance(change, Put)
+        assert type(change.address.id) is str
 
 
 @pytest.mark.parametrize(
@@ -72,6 +120,10 @@ def test_each_call_becomes_one_transaction() -> None:
         (planning.swap(Swap((put("a"),)), "t"), False),
         (planning.delete(Delete(at("a")), "t"), False),
         (planning.clear(Clear(HERE), "t"), False),
+        (planning.update(FOUND, put("a"), (), "t"), False),
+        (planning.delete_matching(DeleteMatching(HERE, Everything()), "t"), False),
+        (planning.delete_listed(HERE, [("a", 1)], "t"), False),
+        (planning.trim(Bound(HERE, 1), "t"), False),
         (Commit("t", PRESENTER, (Entry("k"), Entry("k", "forget"))), False),
     ],
 )

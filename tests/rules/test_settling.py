@@ -168,3 +168,11 @@ def test_what_may_be_tried_again_is_said_by_the_refusal_itself() -> None:
         KeyReused: False,
     }
     assert {refusal: refusal.retryable for refusal in again} == again
+
+
+@pytest.mark.parametrize("reply", ANSWERS)
+def test_only_what_was_not_as_it_was_read_is_read_again(reply: str) -> None:
+    met, _ = ANSWERS[reply]
+    assert settling.stale(met) is False
+    assert settling.stale((Found({at("a"): 2}),)) is True
+    assert settling.stale((Found({}),)) is True

@@ -3,16 +3,20 @@
 import ast
 import importlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.tidy.project import ROOT, text, tree
 
 GUARANTEES = Path("design/guarantees.md")
+COMPARED = Path("design/compared.md")
 SCHEMA = Path("design/schema.md")
 
 ITEM = re.compile(r"^\d+\.\s", re.MULTILINE)
 PROOF = re.compile(r"\bTest:\s*(?P<tests>`[^`]+::[^`]+`(?:,\s*`[^`]+::[^`]+`)*)")
 WAITING = re.compile(r"\bWaits for:\s*\S")
+WEAKNESS = re.compile(r"^\| \d+ \|.*\|$", re.MULTILINE)
+NAMED = re.compile(r"`([^`]+::[^`]+)`")
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 
 
@@ -41,19 +45,29 @@ def test_every_guarantee_names_its_test_or_what_it_waits_for() -> None:
     assert [item for item in guarantees() if not PROOF.search(item) and not WAITING.search(item)] == []
 
 
-def test_every_test_that_a_guarantee_names_exists() -> None:
-    named = [
-        test
-        for item in guarantees()
-        for proof in PROOF.finditer(item)
-        for test in proof["tests"].split("`")[1::2]
-    ]
-    gone = []
+def gone(named: Iterable[str]) -> list[str]:
+    """Of the tests that are named, each by its path and its name, those that are not there."""
+    missing = []
     for test in named:
         path, _, name = test.partition("::")
-        if not (ROOT / path).is_file() or name.rpartition("::")[2] not in functions(Path(path)):
-            gone.append(test)
-    assert gone == []
+        if not (ROOT / path).is_file() or name not in functions(Path(path)):
+            missing.append(test)
+    return missing
+
+
+def test_every_test_that_a_guarantee_names_exists() -> None:
+    proofs = [proof for item in guarantees() for proof in PROOF.finditer(item)]
+    assert gone(test for proof in proofs for test in proof["tests"].split("`")[1::2]) == []
+
+
+def test_every_weakness_names_tests_that_exist_or_what_it_waits_for() -> None:
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in WEAKNESS.findall(text(COMPARED))]
+    assert [row[0] for row in rows] == [str(number) for number in range(1, 19)]
+    for _, weakness, here, proof in rows:
+        assert weakness
+        assert here
+        assert NAMED.findall(proof) or WAITING.search(proof), weakness
+        assert gone(NAMED.findall(proof)) == []
 
 
 def test_every_table_and_column_stands_in_the_schema_page() -> None:

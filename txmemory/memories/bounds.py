@@ -7,6 +7,7 @@ from txmemory.model import limits
 from txmemory.model.address import Namespace
 from txmemory.model.canonical import checked_integer
 from txmemory.model.commit import Bound
+from txmemory.model.item import TIME_LEAST, TIME_MOST
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -45,5 +46,6 @@ def bounds_of(namespace: Namespace, bounds: Bounds | None) -> tuple[Bound, ...]:
         return ()
     if not isinstance(bounds, Bounds):
         raise TypeError("bounds must be a Bounds")
-    age = None if bounds.max_age is None else bounds.max_age // _MICROSECOND
+    # Nothing is older than all of time, and every database can count to that.
+    age = None if bounds.max_age is None else min(bounds.max_age // _MICROSECOND, TIME_MOST - TIME_LEAST)
     return (Bound(namespace, bounds.max_memories, age),)

@@ -194,9 +194,8 @@ class Memory:
 
     def with_importance(self, importance: float) -> Self:
         """The same with this importance, the nearest in 0 .. 1."""
-        return self._changed(
-            replace(self.item, importance=checked_importance(max(0.0, min(importance, 1.0))))
-        )
+        nearest = min(max(importance, 0), 1)  # what is no number stays what it is, and is refused
+        return self._changed(replace(self.item, importance=checked_importance(nearest)))
 
     def with_embedding(self, embedding: Iterable[float] | None) -> Self:
         """The same with this embedding, or with none."""

@@ -150,15 +150,19 @@ def checked_importance(importance: object) -> float:
 
 
 def embedding_bytes(numbers: Iterable[float]) -> bytes:
-    """1 to 16,384 finite numbers as float32, each the nearest that there is."""
+    """1 to 16,384 finite numbers as float32, each the nearest that there is. Text is no number, whatever it says."""
     try:
-        given = [float(number) for number in numbers]
-    except (TypeError, ValueError):
-        raise TypeError("embedding must be a sequence of numbers") from None
-    if not 1 <= len(given) <= limits.EMBEDDING_DIMENSIONS:
-        raise ValueError(f"an embedding has 1 to {limits.EMBEDDING_DIMENSIONS} dimensions")
-    try:
+        given = list(numbers)
+        if isinstance(numbers, str | bytes | bytearray) or any(
+            isinstance(each, str | bytes) for each in given
+        ):
+            raise TypeError
+        if not 1 <= len(given) <= limits.EMBEDDING_DIMENSIONS:
+            raise ValueError(f"an embedding has 1 to {limits.EMBEDDING_DIMENSIONS} dimensions")
+        given = [float(number) for number in given]
         packed = struct.pack(f"<{len(given)}f", *given)
+    except TypeError:
+        raise TypeError("embedding must be a sequence of numbers") from None
     except OverflowError:
         raise ValueError("a number of an embedding is beyond float32") from None
     if not all(map(math.isfinite, given)):

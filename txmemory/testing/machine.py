@@ -8,23 +8,12 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from txmemory import (
-    AlreadyExists,
-    Bounds,
-    Fenced,
-    KeyReused,
-    Memory,
-    Outcome,
-    Receipt,
-    Sealed,
-    StaleRevision,
-    either,
-    must,
-)
+from txmemory import Fenced, Filter, Memory, Outcome, Receipt, either, must
 from txmemory.model.address import Address
 from txmemory.model.item import moment
 from txmemory.rules.fold import fold
-from txmemory.testing.model import Asked, Done, Given, Model, Told, Who
+from txmemory.testing.model import Asked, Given, Limit, Model, Who
+from txmemory.testing.words import bounds_of, memory_of, told
 
 NASTY = ["a", "A", "a%", "a_", "\u00e9", "e\u0301"]
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -34,11 +23,18 @@ scopes = st.sampled_from(["run", "Run", "run%", "r\u00e9n"])
 writers = st.builds(Who, scopes, st.integers(0, 3), st.sampled_from([None, None, "X", "Y"]))
 places = st.sampled_from(["", "x"])
 times = st.none() | st.integers(0, 5).map(lambda minutes: NOON + timedelta(minutes=minutes))
-memories = st.builds(Given, names, st.sampled_from(["tea", "coffee"]), times)
+kinds = st.sampled_from(["knowledge", "knowledge", "task", "Task"])
+memories = st.builds(Given, names, st.sampled_from(["tea", "coffee"]), times, kinds)
 batches = st.lists(memories, max_size=3)
 revisions = st.none() | st.integers(1, 4)
 sources = st.dictionaries(names, revisions, max_size=2)
-bounds = st.none() | st.none() | st.integers(0, 4)
+numbers, ages = st.integers(0, 4), st.integers(1, 90).map(lambda minutes: timedelta(minutes=minutes))
+limits = (
+    st.tuples(st.none() | numbers, st.none() | ages)
+    .filter(lambda pair: pair != (None, None))
+    .map(lambda pair: Limit(*pair))
+)
+bounds = st.none() | st.none() | limits
 
 
 class Machine(RuleBasedStateMachine):
@@ -81,16 +77,16 @@ class Machine(RuleBasedStateMachine):
         self._write(expect={}, **given)
 
     @rule(place=places, who=writers, keys=st.lists(names, min_size=1, max_size=3, unique=True), bound=bounds)
-    def write_many(self, place: str, who: Who, keys: list[str], bound: int | None) -> None:
+    def write_many(self, place: str, who: Who, keys: list[str], bound: Limit | None) -> None:
         """Several keyed writes, each of an item of its own."""
         asked = [Asked(key, [Given(key, "tea", None)], bound=bound) for key in keys]
         expected = self.model.write_many(place, who, asked, self.storage.clock())
-        pairs = [(one.key, [_memory(given) for given in one.add]) for one in asked]
-        answer = either(self.run(self.writer(place, who).write_many(pairs, bounds=_bounds(bound))))
+        pairs = [(one.key, [memory_of(given) for given in one.add]) for one in asked]
+        answer = either(self.run(self.writer(place, who).write_many(pairs, bounds=bounds_of(bound))))
         if isinstance(answer, Fenced):
-            assert _told(answer) == expected
+            assert told(answer) == expected
         else:
-            assert [_told(either(one)) for one in answer] == expected
+            assert [told(either(one)) for one in answer] == expected
             for key, one in zip(keys, answer, strict=True):
                 self._remember(who.scope, key, either(one))
 
@@ -98,14 +94,14 @@ class Machine(RuleBasedStateMachine):
     def applied(self, who: Who, key: str) -> None:
         """A look-up."""
         answer = either(self.run(self.writer("", who).applied(key)))
-        assert _told(answer) == self.model.applied(who, key)
+        assert told(answer) == self.model.applied(who, key)
         assert not isinstance(answer, Outcome) or answer == self.outcomes[who.scope, key]
 
     @rule(who=writers, key=names)
     def forget_applied(self, who: Who, key: str) -> None:
         """A forget."""
         expected = self.model.forget_applied(who, key)
-        assert _told(either(self.run(self.writer("x", who).forget_applied(key)))) == expected
+        assert told(either(self.run(self.writer("x", who).forget_applied(key)))) == expected
         if expected is True:
             del self.outcomes[who.scope, key]
 
@@ -113,14 +109,60 @@ class Machine(RuleBasedStateMachine):
     def seal(self, who: Who, chance: int) -> None:
         """A seal, now and then."""
         if not chance:
-            assert _told(either(self.run(self.writer("", who).seal()))) == self.model.seal(who)
+            assert told(either(self.run(self.writer("", who).seal()))) == self.model.seal(who)
 
     @rule(place=places, given=memories, bound=bounds)
-    def store_one(self, place: str, given: Given, bound: int | None) -> None:
+    def store_one(self, place: str, given: Given, bound: Limit | None) -> None:
         """A plain store."""
         expected = self.model.store(place, given, bound, self.storage.clock())
-        result = self.run(self.at(place).store(_memory(given), bounds=_bounds(bound)))
-        assert _told(either(result)) == expected
+        result = self.run(self.at(place).store(memory_of(given), bounds=bounds_of(bound)))
+        assert told(either(result)) == expected
+
+    @rule(place=places, add=batches, bound=bounds)
+    def store_all(self, place: str, add: list[Given], bound: Limit | None) -> None:
+        """A plain batch."""
+        expected = self.model.swap(place, add, [], bound, self.storage.clock())
+        batch = [memory_of(given) for given in add]
+        assert told(either(self.run(self.at(place).store_all(batch, bounds=bounds_of(bound))))) == expected
+
+    @rule(place=places, add=batches, remove=st.lists(names, max_size=3), bound=bounds)
+    def swap(self, place: str, add: list[Given], remove: list[str], bound: Limit | None) -> None:
+        """A plain swap."""
+        kept = [given for given in add if given.id not in remove]
+        expected = self.model.swap(place, kept, remove, bound, self.storage.clock())
+        batch = [memory_of(given) for given in kept]
+        result = self.run(self.at(place).swap(batch, remove, bounds=bounds_of(bound)))
+        assert told(either(result)) == expected
+
+    @rule(place=places, given=memories, rename=st.booleans(), bound=bounds)
+    def update(self, *, place: str, given: Given, rename: bool, bound: Limit | None) -> None:
+        """An update of the content, through a handle with bounds, that keeps the id or does not."""
+
+        def change(memory: Memory) -> Memory:
+            return Memory("renamed") if rename else memory.with_content(given.content)
+
+        expected = self.model.update(place, given, bound, self.storage.clock(), rename=rename)
+        handle = self.at(place).within(bounds=bounds_of(bound))
+        assert told(either(self.run(handle.update(given.id, change)))) == expected
+
+    @rule(place=places, kind=kinds, content=st.none() | st.sampled_from(["tea", "coffee"]))
+    def delete_matching(self, place: str, kind: str, content: str | None) -> None:
+        """A deletion by type, or by what no database decides."""
+        if content is None:
+            chosen = Filter.by_type(kind)
+            expected = self.model.delete_matching(place, lambda one: one.kind == kind)
+        else:
+            chosen = ~Filter.by_type(kind) & Filter.custom(lambda memory: memory.content == content)
+            expected = self.model.delete_matching(
+                place, lambda one: one.kind != kind and one.content == content
+            )
+        assert must(self.run(self.at(place).delete_matching(chosen))) == expected
+
+    @rule(place=places, bound=limits)
+    def trim(self, place: str, bound: Limit) -> None:
+        """A trim."""
+        expected = self.model.trim(place, bound, self.storage.clock())
+        assert must(self.run(self.at(place).trim(bounds_of(bound)))) == expected
 
     @rule(place=places, id=names)
     def delete(self, place: str, id: str) -> None:
@@ -141,6 +183,14 @@ class Machine(RuleBasedStateMachine):
         found = must(self.run(store.recall(limit=limit)))
         assert [(one.id, one.content, one.timestamp, one.revision) for one in found] == expected[:limit]
         assert must(self.run(store.count())) == len(expected)
+        for kind, number in self.model.kinds(place).items():
+            assert must(self.run(store.count(Filter.by_type(kind)))) == number
+        figures, times = must(self.run(store.statistics())), [row[2] for row in expected]
+        assert figures.total_memories == len(expected)
+        assert sum(figures.by_type.values()) == len(expected) - self.model.kinds(place).get("Task", 0)
+        assert (figures.oldest_memory, figures.newest_memory) == (
+            (times[-1], times[0]) if times else (None, None)
+        )
         got = must(self.run(store.get(id)))
         told = [] if got is None else [(got.id, got.content, got.timestamp, got.revision)]
         assert told == [row for row in expected if row[0] == id]
@@ -200,14 +250,14 @@ class Machine(RuleBasedStateMachine):
             wanted.add = [given for given in wanted.add if given.id not in wanted.remove]
         expected = self.model.write(place, who, wanted, self.storage.clock())
         writer = self.writer(place, who)
-        add = [_memory(given) for given in wanted.add]
-        more = {"bounds": _bounds(wanted.bound), "on_mismatch": "refuse" if wanted.refuse else "return"}
+        add = [memory_of(given) for given in wanted.add]
+        more = {"bounds": bounds_of(wanted.bound), "on_mismatch": "refuse" if wanted.refuse else "return"}
         if wanted.remove is None:
             answer = either(self.run(writer.write(wanted.key, add, expect=wanted.expect, **more)))
         else:
             ended = [id if revision is None else (id, revision) for id, revision in wanted.remove.items()]
             answer = either(self.run(writer.replace(wanted.key, add, ended, **more)))
-        assert _told(answer) == expected
+        assert told(answer) == expected
         self._remember(who.scope, wanted.key, answer)
 
     def _remember(self, scope: str, key: str, answer: object) -> None:
@@ -230,7 +280,7 @@ class Machine(RuleBasedStateMachine):
         }
         for name, scope in self.model.scopes.items():
             for key, (_, done) in scope.ledger.items():
-                assert _told(ledger.pop((name, key))) == done
+                assert told(ledger.pop((name, key))) == done
         assert not ledger
         last: dict[object, tuple[int, datetime]] = {}
         for event in events:
@@ -243,40 +293,3 @@ class Machine(RuleBasedStateMachine):
                 assert last.get(event.scope, (0, NOON))[0] == event.seq - 1
                 assert event.scope not in last or last[event.scope][1] <= moment(event.at)
                 last[event.scope] = event.seq, moment(event.at)
-
-
-def _memory(given: Given) -> Memory:
-    return Memory(given.content, id=given.id, timestamp=given.timestamp)
-
-
-def _bounds(bound: int | None) -> Bounds | None:
-    return None if bound is None else Bounds(bound)
-
-
-def _told(answer: object) -> object:
-    """An answer in the model's words."""
-    match answer:
-        case Fenced(newest=newest):
-            return "fenced", newest.token
-        case Sealed():
-            return ("sealed",)
-        case KeyReused():
-            return ("reused",)
-        case StaleRevision(expected=expected, actual=actual):
-            return "stale", expected, actual
-        case AlreadyExists(actual=actual):
-            return "exists", actual
-        case Receipt(outcome=outcome, replayed=replayed, diverged=diverged):
-            return Told(_done(outcome), replayed, diverged)
-        case Outcome():
-            return _done(answer)
-        case _:
-            return answer
-
-
-def _done(outcome: Outcome) -> Done:
-    added, removed, evicted = (
-        tuple((ref.id, ref.revision) for ref in refs)
-        for refs in (outcome.added, outcome.removed, outcome.evicted)
-    )
-    return Done(outcome.status, added, removed, evicted, outcome.seq, outcome.token)

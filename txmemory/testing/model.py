@@ -4,9 +4,9 @@ Written from the guarantees and independent of `txmemory.rules` and of every bac
 be made twice. Refusals and outcomes are plain tuples.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 Refs = tuple[tuple[str, int], ...]
@@ -26,6 +26,14 @@ class Given(NamedTuple):
     id: str
     content: str
     timestamp: datetime | None
+    kind: str = "knowledge"
+
+
+class Limit(NamedTuple):
+    """What a place may hold: a number of items, an age, or both."""
+
+    most: int | None = None
+    age: timedelta | None = None
 
 
 class Done(NamedTuple):
@@ -56,6 +64,7 @@ class Revision:
     created: datetime | None
     reason: str
     by: str | None
+    kind: str | None = None
 
 
 @dataclass
@@ -77,7 +86,7 @@ class Asked:
     add: Sequence[Given]
     remove: Mapping[str, int | None] | None = None
     expect: Mapping[str, int | None] = field(default_factory=dict)
-    bound: int | None = None
+    bound: Limit | None = None
     refuse: bool = False
 
     def payload(self, place: str) -> object:
@@ -149,18 +158,45 @@ class Model:
 
     # ---- plain calls -----------------------------------------------------------------------------
 
-    def store(self, place: str, given: Given, bound: int | None, now: datetime) -> Done:
+    def store(self, place: str, given: Given, bound: Limit | None, now: datetime) -> Done:
         """What `store` answers."""
-        added = self._put(place, [given], None, now)
-        return Done("stored", added, (), self._evict(place, bound, None), None, None)
+        return self.swap(place, [given], [], bound, now) or Done("stored", (), (), (), None, None)
+
+    def swap(
+        self, place: str, add: Sequence[Given], remove: Sequence[str], bound: Limit | None, now: datetime
+    ) -> Done | None:
+        """What `store_all` and `swap` answer."""
+        if not add and not remove:
+            return None
+        added = self._put(place, Asked("", add).puts, None, now)
+        there = [id for id in dict.fromkeys(remove) if id in self._live(place)]
+        removed = self._end(place, there, "replaced", None)
+        evicted = self._evict(place, bound, None, now) if added else ()
+        return Done("stored", added, removed, evicted, None, None)
+
+    def update(self, place: str, given: Given, bound: Limit | None, now: datetime, *, rename: bool) -> Any:
+        """What `update` answers, whose function puts the given content."""
+        live = self._live(place).get(given.id)
+        if live is None or rename:
+            return ("missing",) if live is None else ("renamed",)
+        return self.store(place, given._replace(kind=live.kind or "", timestamp=live.created), bound, now)
 
     def delete(self, place: str, id: str) -> bool:
         """What `delete` answers."""
         return bool(self._end(place, [id], "deleted", None)) if id in self._live(place) else False
 
+    def delete_matching(self, place: str, accepts: Callable[[Revision], bool]) -> int:
+        """What `delete_matching` answers."""
+        found = [id for id, one in self._live(place).items() if accepts(one)]
+        return len(self._end(place, found, "deleted", None))
+
     def clear(self, place: str) -> int:
         """What `clear` answers."""
         return len(self._end(place, list(self._live(place)), "cleared", None))
+
+    def trim(self, place: str, bound: Limit, now: datetime) -> int:
+        """What `trim` answers."""
+        return len(self._evict(place, bound, None, now))
 
     # ---- reads -----------------------------------------------------------------------------------
 
@@ -168,6 +204,11 @@ class Model:
         """(id, content, timestamp, revision) of what is there, in the order of a recall."""
         found = [(id, one.content or "", one.created, one.number) for id, one in self._live(place).items()]
         return sorted(found, key=lambda row: (row[2], row[0]), reverse=True)
+
+    def kinds(self, place: str) -> dict[str, int]:
+        """How many there are of each kind that there is."""
+        kinds = [one.kind or "" for one in self._live(place).values()]
+        return {kind: kinds.count(kind) for kind in kinds}
 
     def history(self, place: str, id: str) -> list[Revision]:
         """Every revision of an id."""
@@ -209,7 +250,7 @@ class Model:
             if added:
                 last = number
         if last is not None:
-            evicted = self._evict(place, asked[last].bound, who.holder)
+            evicted = self._evict(place, asked[last].bound, who.holder, now)
             done = answers[last].done._replace(evicted=evicted)
             answers[last] = answers[last]._replace(done=done)
             scope.ledger[asked[last].key] = asked[last].payload(place), done
@@ -243,7 +284,7 @@ class Model:
             live = self._live(place).get(given.id)
             history = self.items.setdefault(place, {}).setdefault(given.id, [])
             created = given.timestamp or (now if live is None else live.created)
-            history.append(Revision(len(history) + 1, given.content, created, "stored", by))
+            history.append(Revision(len(history) + 1, given.content, created, "stored", by, given.kind))
             added.append((given.id, len(history)))
         return tuple(added)
 
@@ -255,9 +296,13 @@ class Model:
             removed.append((id, len(history)))
         return tuple(removed)
 
-    def _evict(self, place: str, bound: int | None, by: str | None) -> Refs:
-        if bound is None:
-            return ()
-        live = self._live(place)
-        oldest = [id for _, id in sorted((one.created, id) for id, one in live.items())]
-        return self._end(place, oldest[: max(0, len(oldest) - bound)], "evicted", by)
+    def _evict(self, place: str, bound: Limit | None, by: str | None, now: datetime) -> Refs:
+        evicted: Refs = ()
+        while bound is not None and (live := self._live(place)):
+            created, id = min((one.created or now, id) for id, one in live.items())
+            many = bound.most is not None and len(live) > bound.most
+            old = bound.age is not None and created < now - bound.age
+            if not many and not old:
+                break
+            evicted += self._end(place, [id], "evicted", by)
+        return evicted

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from txmemory import AsyncStore, AsyncWriter, Bounds, Memory, Receipt, either, must
+from txmemory import AsyncStore, AsyncWriter, Bounds, Filter, Memory, Receipt, either, must
 
 SCOPE, TOKEN = "run", 7
 Run = Callable[[AsyncStore], Awaitable[object]]
@@ -96,6 +96,26 @@ async def clear(store: AsyncStore) -> object:
     return either(await store.clear())
 
 
+async def store_all(store: AsyncStore) -> object:
+    """Something new, and over what is there."""
+    return either(await store.store_all([Memory("plain", id="new"), Memory("plain", id="second")]))
+
+
+async def swap(store: AsyncStore) -> object:
+    """Two by their sum, and one that is gone."""
+    return either(await store.swap([Memory("the sum", id="sum")], ["first", "gone", "third"]))
+
+
+async def delete_matching(store: AsyncStore) -> object:
+    """Of all that is there, by its type."""
+    return either(await store.delete_matching(Filter.knowledge()))
+
+
+async def trim(store: AsyncStore) -> object:
+    """Of two that are too many."""
+    return either(await store.trim(Bounds(1)))
+
+
 async def bounded(store: AsyncStore) -> object:
     """Two new ones, for which two old ones go."""
     add = [Memory("green", id="new"), Memory("tea", id="newer")]
@@ -114,5 +134,9 @@ OPERATIONS = (
     AsyncOperation("store", store_plain, resent=False),
     AsyncOperation("delete", delete, resent=False),
     AsyncOperation("clear", clear, resent=False),
+    AsyncOperation("store all", store_all, resent=False),
+    AsyncOperation("swap", swap, resent=False),
+    AsyncOperation("delete matching", delete_matching, resent=False),
+    AsyncOperation("trim", trim, resent=False),
 )
-"""All that change something, and a replay."""
+"""All that are one request and change something, and a replay."""

@@ -17,7 +17,7 @@ from txmemory.testing.faults import Cut, Seen
 SECONDS = 30.0
 """How long a call may take: only a hang is ever this long."""
 LEAST = 45
-"""Points an operation has: 11 operations, awaited and blocking, make 990."""
+"""Points an operation has: 15 operations, awaited and blocking, make 1,350."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from txmemory import Bounds, Memory, Receipt, Store, Writer, either, must
+from txmemory import Bounds, Filter, Memory, Receipt, Store, Writer, either, must
 
 SCOPE, TOKEN = "run", 7
 Run = Callable[[Store], object]
@@ -97,6 +97,26 @@ def clear(store: Store) -> object:
     return either(store.clear())
 
 
+def store_all(store: Store) -> object:
+    """Something new, and over what is there."""
+    return either(store.store_all([Memory("plain", id="new"), Memory("plain", id="second")]))
+
+
+def swap(store: Store) -> object:
+    """Two by their sum, and one that is gone."""
+    return either(store.swap([Memory("the sum", id="sum")], ["first", "gone", "third"]))
+
+
+def delete_matching(store: Store) -> object:
+    """Of all that is there, by its type."""
+    return either(store.delete_matching(Filter.knowledge()))
+
+
+def trim(store: Store) -> object:
+    """Of two that are too many."""
+    return either(store.trim(Bounds(1)))
+
+
 def bounded(store: Store) -> object:
     """Two new ones, for which two old ones go."""
     add = [Memory("green", id="new"), Memory("tea", id="newer")]
@@ -115,5 +135,9 @@ OPERATIONS = (
     Operation("store", store_plain, resent=False),
     Operation("delete", delete, resent=False),
     Operation("clear", clear, resent=False),
+    Operation("store all", store_all, resent=False),
+    Operation("swap", swap, resent=False),
+    Operation("delete matching", delete_matching, resent=False),
+    Operation("trim", trim, resent=False),
 )
-"""All that change something, and a replay."""
+"""All that are one request and change something, and a replay."""

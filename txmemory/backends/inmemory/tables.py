@@ -79,7 +79,7 @@ class StateTables:
 
     def count_past(self, tenant: str, namespace: Namespace, now: int, cutoff: int, most: int) -> int:
         """Every live head is looked at."""
-        return sum(bounds.past(head, now, cutoff) for head in self._live(tenant, namespace))
+        return min(most, sum(bounds.past(head, now, cutoff) for head in self._live(tenant, namespace)))
 
     def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
         """Every live head is sorted."""

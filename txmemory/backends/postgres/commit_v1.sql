@@ -366,7 +366,7 @@ BEGIN
                           WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
                             AND (i.expires_at IS NULL OR i.expires_at > v_now) AND i.created_at < v_cutoff
                           LIMIT p_most_victims + 1 + v_here)) AS counted;
-                    v_evict := greatest(v_evict, v_past + v_shift);
+                    v_evict := greatest(v_evict, least(v_past, p_most_victims + 1 + v_here) + v_shift);
                 END IF;
                 IF p_trims THEN
                     v_evict := least(v_evict, p_most_victims);

@@ -87,7 +87,7 @@ class StatementTables(Generic[Statement]):
         here = {"tenant": tenant, "namespace": namespace_text(namespace), "now": now, "rows": most}
         ((gone,),) = self.fetch(self._statements.count_expired, here)
         ((old,),) = self.fetch(self._statements.count_older, {**here, "cutoff": cutoff})
-        return int(gone) + int(old)
+        return min(most, int(gone) + int(old))
 
     def lock_victims(self, tenant: str, namespace: Namespace, now: int, most: int) -> Sequence[Head]:
         """Two index scans: what has expired, then the oldest."""
