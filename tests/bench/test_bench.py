@@ -1,13 +1,14 @@
 """The benchmark runs and prints its table; what it counts, not how long it takes, is held here."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from scripts.bench import PARTS, SERVER_PARTS, main
+from scripts.bench import PARTS, SCALING_PARTS, SERVER_PARTS, main
 from scripts.benching import server
 from txmemory.testing.server import PostgresServer
 
@@ -64,6 +65,30 @@ def test_every_part_prints_its_figures_of_a_server(
             for call in ("write", "replay", "applied", "write_many", "replace", "bounded")
         }
         assert [rows[f"bytes of the log per {call}"] for call in ("replay", "applied")] == [[0], [0]]
+
+
+@pytest.mark.parametrize("part", SCALING_PARTS)
+def test_a_grown_namespace_is_measured_beside_a_small_one(part: str, tmp_path: Path) -> None:
+    if part == "postgres" and (reason := PostgresServer.missing()):
+        pytest.skip(reason)
+    written = tmp_path / "figures.json"
+    given = ["--small", "--rows", "2000", "--part", part, "--directory", str(tmp_path)]
+    url = ""
+    with ExitStack() as stack:
+        if part == "postgres":
+            started = stack.enter_context(PostgresServer.started(durable=False))
+            url = started.url(started.create_database())
+            given += ["--url", url]
+        assert main(["scaling", *given, "--json", str(written)]) == 0
+        if part == "postgres":
+            with psycopg.connect(url) as connection:
+                schemas = connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'txm%'")
+                assert schemas.fetchone() == (0,)
+    targets = {row["name"].removeprefix(f"{part} "): row["target"] for row in json.loads(written.read_text())}
+    for name in ("get", "exists", "recall by conversation", "bounded write beside 2,000, to alone"):
+        assert targets[name] == 1.4
+    assert targets["write"] is None
+    assert len(targets) > 25
 
 
 def test_a_server_of_the_benchmark_s_own_is_durable() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.rules.examples import HERE, at, outcome, texts
-from txmemory import Consolidated, FailedGroup, Group, Memory, MemoryType
+from tests.rules.examples import HERE, at, texts
+from txmemory import Group, Memory, MemoryType
 from txmemory.memories.consolidation import GROUP_MOST, Gathered, Gathering, Job, Topic, summary_of, topic_of
 from txmemory.model import limits
 from txmemory.model.item import Item, Stored, microseconds
@@ -228,6 +228,17 @@ def test_a_group_is_as_large_as_its_summary_has_room_for(metadata: list[dict[str
             summary_of(group(*there[: taken + 1]), "sum")
 
 
+def test_the_room_for_metadata_is_used_to_the_last_byte() -> None:
+    def there(padding: int) -> list[Stored]:
+        return [said(0), said(1, metadata={"conversation_id": "c", "padding": "x" * padding})]
+
+    (least,) = grouped(job(), there(0))
+    room = limits.ATTRIBUTES_BYTES - len(summary_of(least, "sum").item.attributes_text)
+    (most,) = grouped(job(), there(room))
+    assert len(summary_of(most, "sum").item.attributes_text) == limits.ATTRIBUTES_BYTES
+    assert grouped(job(), there(room + 1)) == []
+
+
 def test_a_summary_says_what_it_was_made_of() -> None:
     """The newest time, the greatest importance, merged metadata of which the older value stays, the four keys."""
     there = [
@@ -278,7 +289,10 @@ def test_no_two_groups_and_no_two_jobs_share_a_key_and_each_keeps_its_own() -> N
         ((*HERE, "j"), "j"),
         (("j",), "j"),
     ]
-    jobs = [Job(namespace, key, START) for namespace, key in [*places, (("memories", "j", "j"), "j")]]
+    jobs = [
+        Job(namespace, key, START)
+        for namespace, key in [*places, (("memories", "j", "j"), "j"), (("memories", "j/j"), "j")]
+    ]
     topics = [Topic(kind, name) for kind in MemoryType for name in names]
     keys = {(job, topic): job.key_of(topic) for job in jobs for topic in topics}
     assert len({*keys.values(), *(job.finished for job in jobs)}) == len(jobs) * (len(topics) + 1)
@@ -323,18 +337,3 @@ def test_a_job_that_makes_no_sense_is_refused_when_built(
     with pytest.raises(error):
         Job(**given)
     Job(HERE, "job", START.astimezone(timezone(timedelta(hours=3))), 2, GROUP_MOST, 1)
-
-
-def test_no_repr_shows_whose_memories_they_are() -> None:
-    """D6: what a log line or a debugger may show of a job."""
-    private, topic = "kanarie", Topic(MemoryType.ENTITY, "kanarie")
-    shown = [
-        Job((private,), private, START),
-        topic,
-        Gathered(topic, ((private, 1),)),
-        Gathering(3),
-        Group(MemoryType.ENTITY, private, (Memory(private, id=private),)),
-        Consolidated(MemoryType.ENTITY, private, outcome(private), replayed=False),
-        FailedGroup(MemoryType.ENTITY, private, 3, "TimeoutError"),
-    ]
-    assert [each for each in shown if private in f"{each!r} {each}"] == []

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from txmemory import Consolidated, Consolidation, FailedGroup, Group, Memory, MemoryType
+from txmemory.memories.consolidation import Gathered, Gathering, Job, Topic
 from txmemory.model import command as wanted
 from txmemory.model.address import Address, Namespace, Presenter, Ref
 from txmemory.model.commit import Bound, Done, Found, Guard, Put, Recorded, RemoveWhere
@@ -95,3 +97,22 @@ def test_no_repr_of_a_query_shows_anything_private() -> None:
         KeyCount(TENANT, SCOPE),
     )
     assert leaks(iter((*queries, condition))) == []
+
+
+def test_no_repr_of_a_consolidation_shows_whose_memories_they_are() -> None:
+    """D6: neither what is to be summed up nor what became of it."""
+    outcome = Outcome("stored", (Ref(NAMESPACE, ID, 1),), (), (), 1, moment(0), 1)
+    entity, topic = MemoryType.ENTITY, Topic(MemoryType.ENTITY, CANARY)
+    done, failed = (
+        Consolidated(entity, KEY, outcome, replayed=False),
+        FailedGroup(entity, CANARY, 3, "TimeoutError"),
+    )
+    shown: tuple[object, ...] = (
+        Job(NAMESPACE, KEY, moment(0)),
+        topic,
+        Gathered(topic, ((ID, 1),)),
+        Gathering(3),
+        Group(entity, CANARY, (Memory(CANARY, id=ID),)),
+        Consolidation(KEY, (done,), (failed,)),
+    )
+    assert leaks(iter(shown)) == []

@@ -94,7 +94,7 @@ async def test_a_run_that_broke_off_is_taken_up_and_tells_of_all_that_was_done(s
 async def test_a_database_that_goes_away_behind_the_model_leaves_the_group_to_the_next_run(
     storage: AsyncStorage,
 ) -> None:
-    """R4: the refusal ends the run; the same call goes on from there."""
+    """R4: the refusal ends the run, at the first look as well; the same call goes on from there."""
     backend = AsyncLosing(await storage.backend())
     store = backend.store()
     await stored(store, turns("a", 3), turns("b", 3))
@@ -105,8 +105,11 @@ async def test_a_database_that_goes_away_behind_the_model_leaves_the_group_to_th
 
     model = AsyncModel(go_away)
     writer = store.writer("jobs", 1)
-    answer = either(await writer.consolidate(JOB, model, older_than=START, min_count=2))
-    assert answer == Unavailable("FULL")
+    for asked in ([], ["a", "b"]):
+        backend.faults = [] if asked else [Down("FULL")]
+        answer = either(await writer.consolidate(JOB, model, older_than=START, min_count=2))
+        assert answer == Unavailable("FULL")
+        assert [group.name for group in model.asked] == asked
     assert len(await contents(store)) == 1 + 3
     calm = AsyncModel()
     done = await consolidated(writer, calm)
