@@ -114,7 +114,7 @@ class Machine(RuleBasedStateMachine):
     @rule(place=places, given=memories, bound=bounds)
     def store_one(self, place: str, given: Given, bound: Limit | None) -> None:
         """A plain store."""
-        expected = self.model.store(place, given, bound, self.storage.clock())
+        expected = self.model.swap(place, [given], [], bound, self.storage.clock())
         result = self.run(self.at(place).store(memory_of(given), bounds=bounds_of(bound)))
         assert told(either(result)) == expected
 

@@ -158,14 +158,10 @@ class Model:
 
     # ---- plain calls -----------------------------------------------------------------------------
 
-    def store(self, place: str, given: Given, bound: Limit | None, now: datetime) -> Done:
-        """What `store` answers."""
-        return self.swap(place, [given], [], bound, now) or Done("stored", (), (), (), None, None)
-
     def swap(
         self, place: str, add: Sequence[Given], remove: Sequence[str], bound: Limit | None, now: datetime
     ) -> Done | None:
-        """What `store_all` and `swap` answer."""
+        """What `store`, `store_all` and `swap` answer."""
         if not add and not remove:
             return None
         added = self._put(place, Asked("", add).puts, None, now)
@@ -179,7 +175,8 @@ class Model:
         live = self._live(place).get(given.id)
         if live is None or rename:
             return ("missing",) if live is None else ("renamed",)
-        return self.store(place, given._replace(kind=live.kind or "", timestamp=live.created), bound, now)
+        changed = given._replace(kind=live.kind or "", timestamp=live.created)
+        return self.swap(place, [changed], [], bound, now)
 
     def delete(self, place: str, id: str) -> bool:
         """What `delete` answers."""
@@ -187,8 +184,9 @@ class Model:
 
     def delete_matching(self, place: str, accepts: Callable[[Revision], bool]) -> int:
         """What `delete_matching` answers."""
-        found = [id for id, one in self._live(place).items() if accepts(one)]
-        return len(self._end(place, found, "deleted", None))
+        return len(
+            self._end(place, [id for id, one in self._live(place).items() if accepts(one)], "deleted", None)
+        )
 
     def clear(self, place: str) -> int:
         """What `clear` answers."""
@@ -301,8 +299,7 @@ class Model:
         while bound is not None and (live := self._live(place)):
             created, id = min((one.created or now, id) for id, one in live.items())
             many = bound.most is not None and len(live) > bound.most
-            old = bound.age is not None and created < now - bound.age
-            if not many and not old:
+            if not many and (bound.age is None or created >= now - bound.age):
                 break
             evicted += self._end(place, [id], "evicted", by)
         return evicted
