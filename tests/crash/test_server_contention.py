@@ -178,6 +178,20 @@ def load(tenant: Tenant, *, sweeping: bool) -> Counter[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_batches_of_the_same_ids_in_opposite_orders_meet_no_deadlock(way: str, deadlocks: Deadlocks) -> None:
+    tenant, ids = fresh(way, deadlocks.url), [f"m-{n}" for n in range(6)]
+
+    def batches(order: Sequence[str]) -> None:
+        with tenant.open() as store:
+            for turn in range(100):
+                must(store.store_all([Memory(f"{turn}", id=id) for id in order]))
+                must(store.swap([Memory(f"{turn}", id=id) for id in order[:3]], order[3:]))
+
+    race(partial(batches, ids), partial(batches, ids[::-1]))
+    assert deadlocks.counted() == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_writes_replacements_and_deletions_by_clocks_an_hour_apart_turn_no_order_round_and_meet_no_deadlock(
     way: str, deadlocks: Deadlocks
 ) -> None:
