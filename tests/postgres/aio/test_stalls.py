@@ -126,3 +126,20 @@ async def test_a_server_that_takes_connections_and_says_nothing_is_unavailable_a
         world.proxy.release()
         assert not isinstance(await write(store), Refusal)
         assert must(await direct.count()) == 4
+
+
+async def test_a_new_connection_that_is_greeted_and_then_left_alone_ends_its_call_at_the_deadline(
+    world: World,
+) -> None:
+    """C10: before anything of the call was sent."""
+    async with stalling(world, "aio greeted", write) as (store, _):
+        world.proxy.cut()
+        planned = world.proxy.plan(Stall(Message("frontend", "Query"), "reply"))
+        began = time.monotonic()
+        answer = await write(store)
+        assert DEADLINE <= time.monotonic() - began <= AT_MOST
+        planned.wait()
+        assert isinstance(answer, Unavailable | Contended)
+        assert not answer.outcome_unknown
+        world.proxy.release()
+        assert not isinstance(await write(store), Refusal)

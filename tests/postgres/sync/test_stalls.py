@@ -127,3 +127,20 @@ def test_a_server_that_takes_connections_and_says_nothing_is_unavailable_at_the_
         world.proxy.release()
         assert not isinstance(write(store), Refusal)
         assert must(direct.count()) == 4
+
+
+def test_a_new_connection_that_is_greeted_and_then_left_alone_ends_its_call_at_the_deadline(
+    world: World,
+) -> None:
+    """C10: before anything of the call was sent."""
+    with stalling(world, "sync greeted", write) as (store, _):
+        world.proxy.cut()
+        planned = world.proxy.plan(Stall(Message("frontend", "Query"), "reply"))
+        began = time.monotonic()
+        answer = write(store)
+        assert DEADLINE <= time.monotonic() - began <= AT_MOST
+        planned.wait()
+        assert isinstance(answer, Unavailable | Contended)
+        assert not answer.outcome_unknown
+        world.proxy.release()
+        assert not isinstance(write(store), Refusal)
