@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scripts.benching.grown import Grown
-from txmemory import Bounds, Memory, Store, must
+from txmemory import Bounds, Filter, Memory, Store, must
 from txmemory.backends.sql.rows import Values, event_row, head_row, revision_row
 from txmemory.model.address import Address, Namespace
 from txmemory.model.event import Event
-from txmemory.model.item import Head, Item, Revision
+from txmemory.model.item import Head, Item, Revision, microseconds
+from txmemory.model.query import Select
 
 LARGE, SMALL = 100_000, 1_000
 BOUND, GONE = 1_000, 20_000
@@ -85,6 +86,21 @@ def _event(scope: str, number: int) -> Event:
 def _bounded(store: Store, key: str) -> None:
     outcome = must(store.writer("run", 1).write(key, [Memory("tea")], bounds=BOUNDS)).outcome
     assert len(outcome.evicted) == 1
+
+
+_FIRST, _LAST = (Grown.moment(number) for number in (0, LARGE - 1))
+RANGES = {
+    "a time range": Filter.between(_FIRST, _LAST),
+    "both ends apart": Filter.after(_FIRST) & Filter.before(_LAST),
+    "a type and a time range": Filter.user_facts() & Filter.between(_FIRST, _LAST),
+}
+"""Ranges that the whole large namespace falls into."""
+
+
+def page_behind(filter: Filter, number: int) -> Select:
+    """Asks for the ten memories of the large namespace that come next, behind that one."""
+    place = microseconds(Grown.moment(number), "moment"), Grown.id(number)
+    return Select(TENANT, ("memories", "large"), filter.condition, place, 10)
 
 
 SCOPES = {"large": "long", "small": "short"}

@@ -15,7 +15,7 @@ import pytest
 import txmemory
 from scripts.benching.scaling import reads
 from tests.plans.cases import CASES, INDEX_OF
-from tests.plans.loading import SCOPES, WRITES, Rows, both, load
+from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, page_behind
 from txmemory.backends.postgres.dialect import postgres_tables, read_statements
 from txmemory.backends.sql import narrowing
 from txmemory.testing import binaries
@@ -183,6 +183,20 @@ def test_a_read_takes_as_many_blocks_among_a_hundred_thousand_as_among_a_thousan
     assert {name: (large, small) for name, (large, small) in blocks.items() if large > MOST * small} == {}
     assert all(large > 0 for large, _ in blocks.values())
     assert world.scans() == scans
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_a_page_of_a_time_range_begins_where_the_last_one_ended(world: World, name: str) -> None:
+    """Not at the range's end, so that a whole range costs its pages and not their square."""
+
+    def page(number: int) -> object:
+        return world.store._handle.backend.read(page_behind(RANGES[name], number), 5.0)
+
+    calls = [partial(page, number) for number in (10_000, LARGE - 10_000)]
+    for call in calls * WARM:
+        call()
+    deep, shallow = map(world.blocks, calls)
+    assert 0 < deep <= MOST * shallow
 
 
 def test_a_write_takes_as_many_blocks_among_a_hundred_thousand_as_among_a_thousand(world: World) -> None:

@@ -15,11 +15,10 @@ from sqlalchemy import bindparam
 import txmemory
 from scripts.benching.scaling import alike, reads
 from tests.plans.cases import CASES, INDEX_OF
-from tests.plans.loading import SCOPES, WRITES, Rows, both, load
+from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, page_behind
 from txmemory import Filter, must
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sqlite.dialect import TABLES, compiled_row, guard_statements, read_statements
-from txmemory.model.limits import PAGE_ROWS
 
 MOST = 1.5
 """What a call may do among a hundred thousand memories, to what it does among a thousand."""
@@ -185,13 +184,12 @@ def test_a_write_takes_as_many_steps_among_a_hundred_thousand_as_among_a_thousan
     assert all(large > 0 for large, _ in steps.values())
 
 
-def test_a_page_of_a_time_range_begins_where_the_last_one_ended(world: World) -> None:
+@pytest.mark.parametrize("name", RANGES)
+def test_a_page_of_a_time_range_begins_where_the_last_one_ended(world: World, name: str) -> None:
     """Not at the range's end, so that a whole range costs its pages and not their square."""
 
-    def read(pages: int, store: txmemory.Store) -> object:
-        large, _ = both(store)
-        times = Filter.between(large.moment(0), large.moment(pages * PAGE_ROWS - 1))
-        return must(large.store.recall(times & Filter.custom(lambda _: False), 1))
+    def page(number: int, store: txmemory.Store) -> object:
+        return store._handle.backend.read(page_behind(RANGES[name], number), 5.0)
 
-    few, many = (world.steps(partial(read, pages)) for pages in (2, 12))
-    assert many <= 6 * few * 1.2
+    deep, shallow = (world.steps(partial(page, number)) for number in (10_000, LARGE - 10_000))
+    assert 0 < deep <= MOST * shallow

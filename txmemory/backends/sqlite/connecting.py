@@ -17,8 +17,9 @@ from txmemory.port import Busy, CannotOpen, Corrupted, Down, Lost
 
 SYNCHRONOUS = ("FULL", "NORMAL", "EXTRA")
 MINIMUM = (3, 35, 0)
-CACHE = 16_384
-"""KiB of pages that a connection keeps at the most: what tells of one entity may lie on a page for each memory."""
+CACHE = 32_768
+"""KiB of pages that a connection keeps at the most. In a large namespace each memory of an entity lies on pages of
+its own, half a dozen from the roots of two trees down, and each that is not kept costs a system call."""
 PAUSE = 0.01
 """Seconds between two questions for the write lock, at the most."""
 
