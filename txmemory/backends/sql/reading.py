@@ -4,7 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Generic, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    true,
+    tuple_,
+)
 
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import (
@@ -17,6 +27,7 @@ from txmemory.backends.sql.rows import (
     stored_from,
 )
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
+from txmemory.backends.sql.tables import Tables
 from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.item import Stored
 from txmemory.model.query import (
@@ -53,6 +64,7 @@ class ReadStatements(Generic[Statement]):
         self._spelling = spelling
         self._tables = spelling.tables
         self._compile = spelling.compile
+        self._revision, self._newest = _newest(spelling.tables, lateral=spelling.lateral)
 
     def asked(self, query: Query[Any], clock: Callable[[], int | None]) -> Asked[Statement]:
         """What answers a query; where the caller's clock says None, the database's own is read."""
@@ -127,7 +139,7 @@ class ReadStatements(Generic[Statement]):
     @cached_property
     def figures(self) -> Statement:
         """A row for each kind, with the figures of all kinds behind."""
-        item, revision, texts = self._tables.item, self._tables.revision, self._spelling.texts
+        item, revision, texts = self._tables.item, self._revision, self._spelling.texts
         distinct = [
             select(func.count(texts.attribute(item.c.attributes, name).distinct()))
             .where(*self._there, texts.attribute(item.c.attributes, name).is_not(None))
@@ -183,28 +195,34 @@ class ReadStatements(Generic[Statement]):
         )
 
     def _contents(self) -> Any:
-        item, revision = self._tables.item, self._tables.revision
+        item, revision = self._tables.item, self._revision
         columns = (item.c.id, item.c.revision, item.c.created_at, *columns_of(revision, CONTENT_COLUMNS))
         return select(*columns).select_from(self._newest).where(*self._there)
-
-    @property
-    def _newest(self) -> Any:
-        """Heads with their newest revisions."""
-        item, revision = self._tables.item, self._tables.revision
-        same = (revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
-        return item.join(revision, and_(*same))
 
     @property
     def _there(self) -> tuple[ColumnElement[bool], ...]:
         return self._spelling.here, self._spelling.live, self._spelling.visible
 
     def _wanted(self, shape: narrowing.Shape) -> ColumnElement[bool]:
-        tables = self._tables
-        return narrowing.clause(self._spelling.texts, shape, tables.item, tables.revision)
+        return narrowing.clause(self._spelling.texts, shape, self._tables.item, self._revision)
 
     def _whose(self) -> tuple[Any, Any]:
         ledger = self._tables.ledger
         return ledger.c.tenant == bindparam("tenant"), ledger.c.scope == bindparam("scope")
+
+
+def _newest(tables: Tables, *, lateral: bool) -> tuple[FromClause, FromClause]:
+    """Revisions as a query names them, and heads with their newest ones.
+
+    A planner that knows too little of a table may join all revisions of a namespace with each of its heads. So it is
+    told to look each up by its whole key, where it can be told.
+    """
+    item, revision = tables.item, tables.revision
+    same = and_(*(revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision")))
+    if not lateral:
+        return revision, item.join(revision, same)
+    one = select(revision).where(same).limit(literal_column("1")).lateral("newest")
+    return one, item.join(one, true())
 
 
 def _here(tenant: str, namespace: Namespace) -> dict[str, object]:
