@@ -74,7 +74,7 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
 @lru_cache(maxsize=32)
 def _server(schema: str) -> Ground:
     ours = tables("", schema)
-    spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock(), PostgresTexts())
+    spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock(), PostgresTexts(), lateral=True)
     guard = GuardStatements(spelling, _as_it_is, lock=True).built()
     return Ground(
         tables=ours,

@@ -56,7 +56,7 @@ def postgres_tables(schema: str) -> Tables:
 def read_statements(schema: str) -> ReadStatements[str]:
     """Every query."""
     spelling = Spelling(
-        postgres_tables(schema), compiled, postgresql.insert, database_clock(), PostgresTexts()
+        postgres_tables(schema), compiled, postgresql.insert, database_clock(), PostgresTexts(), lateral=True
     )
     return ReadStatements(spelling)
 

@@ -4,7 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Generic, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, literal_column, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Table,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    true,
+    union_all,
+)
 
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.rows import (
@@ -54,6 +65,9 @@ class ReadStatements(Generic[Statement]):
         self._spelling = spelling
         self._tables = spelling.tables
         self._compile = spelling.compile
+        item, revision = self._tables.item, self._tables.revision
+        same = (revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
+        self._revision, self._newest = _newest(revision, item, and_(*same), lateral=spelling.lateral)
 
     def asked(self, query: Query[Any], clock: Callable[[], int | None]) -> Asked[Statement]:
         """What answers a query; where the caller's clock says None, the database's own is read."""
@@ -124,7 +138,8 @@ class ReadStatements(Generic[Statement]):
             revision.c.namespace == bindparam("namespace"),
             *(revision.c[name] == chosen.c[name] for name in ("id", "revision")),
         )
-        contents = select(*chosen.c, *columns_of(revision, CONTENT_COLUMNS)).join_from(chosen, revision, same)
+        named, joined = _newest(revision, chosen, same, lateral=self._spelling.lateral)
+        contents = select(*chosen.c, *columns_of(named, CONTENT_COLUMNS)).select_from(joined)
         return self._compile(contents.order_by(*(chosen.c[name].desc() for name in order.RECALL)))
 
     def _newest_first(self, heads: Any, shape: narrowing.Shape, walk: Walk, *, behind: bool) -> Any:
@@ -133,9 +148,9 @@ class ReadStatements(Generic[Statement]):
         return walked.order_by(*self._spelling.ordered(walk.order, descending=True)).limit(ROWS).offset(ZERO)
 
     def _walked(self, heads: Any, shape: narrowing.Shape, walk: Walk, *, behind: bool = False) -> Any:
-        tables, said = self._tables, walk.said(behind=behind)
-        wanted = narrowing.clause(self._spelling.texts, shape, tables.item, tables.revision, said=said)
-        ends = walk.ends(tables.item, behind=behind)
+        item, said = self._tables.item, walk.said(behind=behind)
+        wanted = narrowing.clause(self._spelling.texts, shape, item, self._revision, said=said)
+        ends = walk.ends(item, behind=behind)
         return self._spelling.along(walk.along, heads).where(*ends, wanted)
 
     @lru_cache(maxsize=256)  # noqa: B019 - as above
@@ -158,7 +173,7 @@ class ReadStatements(Generic[Statement]):
     @cached_property
     def figures(self) -> Statement:
         """A row for each kind, with the figures of all kinds behind."""
-        item, revision, texts = self._tables.item, self._tables.revision, self._spelling.texts
+        item, revision, texts = self._tables.item, self._revision, self._spelling.texts
         distinct = [
             select(func.count(texts.attribute(item.c.attributes, name).distinct()))
             .where(*self._there, texts.attribute(item.c.attributes, name).is_not(None))
@@ -215,16 +230,9 @@ class ReadStatements(Generic[Statement]):
 
     @property
     def _with_contents(self) -> Any:
-        item, revision = self._tables.item, self._tables.revision
+        item, revision = self._tables.item, self._revision
         columns = (item.c.id, item.c.revision, item.c.created_at, *columns_of(revision, CONTENT_COLUMNS))
         return select(*columns).select_from(self._newest)
-
-    @property
-    def _newest(self) -> Any:
-        """Heads with their newest revisions."""
-        item, revision = self._tables.item, self._tables.revision
-        same = (revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
-        return item.join(revision, and_(*same))
 
     @property
     def _there(self) -> tuple[ColumnElement[bool], ...]:
@@ -233,6 +241,20 @@ class ReadStatements(Generic[Statement]):
     def _whose(self) -> tuple[Any, Any]:
         ledger = self._tables.ledger
         return ledger.c.tenant == bindparam("tenant"), ledger.c.scope == bindparam("scope")
+
+
+def _newest(
+    revision: Table, heads: FromClause, same: ColumnElement[bool], *, lateral: bool
+) -> tuple[FromClause, FromClause]:
+    """Revisions as a query names them, and heads with their newest ones.
+
+    A planner that knows too little of a table may join all revisions of a namespace with each of its heads. So it is
+    told to look each up by its whole key, where it can be told.
+    """
+    if not lateral:
+        return revision, heads.join(revision, same)
+    one = select(revision).where(same).limit(literal_column("1")).lateral("newest")
+    return one, heads.join(one, true())
 
 
 def _here(tenant: str, namespace: Namespace) -> dict[str, object]:

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    FromClause,
     Select,
-    Table,
     and_,
     bindparam,
     cast,
@@ -62,6 +62,8 @@ class Spelling(Generic[Statement]):
     texts: Texts
     number: ColumnElement[int] | None = None
     """How an event is numbered; None leaves it to the engine."""
+    lateral: bool = False
+    """Whether what is joined may be a query for each row."""
 
     @property
     def here(self) -> ColumnElement[bool]:
@@ -91,6 +93,6 @@ class Spelling(Generic[Statement]):
         return [item.c[name].desc() if descending else item.c[name].asc() for name in columns]
 
 
-def columns_of(table: Table, names: Sequence[str]) -> list[Any]:
+def columns_of(table: FromClause, names: Sequence[str]) -> list[Any]:
     """These columns of a table."""
     return [table.c[name] for name in names]
