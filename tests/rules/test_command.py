@@ -14,6 +14,7 @@ from txmemory.model.canonical import generated_id
 from txmemory.model.command import (
     Applied,
     ForgetApplied,
+    Swap,
     Write,
     WriteMany,
     distinct_guards,
@@ -164,3 +165,9 @@ def test_a_write_many_names_each_key_and_each_item_once() -> None:
         WriteMany((write(put("a")), write(put("b"))))
     with pytest.raises(ValueError, match="item"):
         WriteMany((write(put("a"), key="1"), write(expect=(Guard(at("a"), 1),), key="2")))
+
+
+def test_a_swap_does_not_end_what_it_puts() -> None:
+    with pytest.raises(ValueError):
+        Swap((put("a"),), (at("a"),))
+    assert Swap((put("a"), put("a")), (at("b"), at("b"))) == Swap((put("a"),), (at("b"),))

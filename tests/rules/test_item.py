@@ -19,6 +19,8 @@ from txmemory.model.item import (
     checked_data,
     checked_importance,
     commitment,
+    embedding_bytes,
+    embedding_from,
     microseconds,
     moment,
 )
@@ -167,3 +169,28 @@ def test_a_text_of_another_class_is_kept_and_digested_as_the_text_that_it_is() -
     assert spoken == plain
     assert spoken.digest == plain.digest
     assert {type(spoken.kind), type(spoken.text), *map(type, spoken.attributes.values())} == {str}
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
+def test_an_embedding_comes_back_as_the_float32_numbers_that_it_is(numbers: list[float]) -> None:
+    packed = embedding_bytes(numbers)
+    assert len(packed) == 4 * len(numbers)
+    assert embedding_from(packed) == tuple(numbers)
+    assert Item("knowledge", "tea", embedding=packed).digest == Item("knowledge", "tea").digest
+
+
+@pytest.mark.parametrize("wrong", ["0.5", b"0.5", ["0.5"], [b"1"], [None], 5])
+def test_what_is_no_sequence_of_numbers_is_no_embedding(wrong: object) -> None:
+    with pytest.raises(TypeError, match="sequence of numbers"):
+        embedding_bytes(wrong)  # type: ignore[arg-type]  # the wrong type is the point
+
+
+@pytest.mark.parametrize("wrong", [[], [1e39], [float("nan")], [float("-inf")], [0.0] * 16_385])
+def test_an_embedding_is_of_finite_float32_numbers_and_not_of_any_length(wrong: list[float]) -> None:
+    with pytest.raises(ValueError):
+        embedding_bytes(wrong)
+
+
+def test_bytes_that_are_no_float32_numbers_are_no_embedding() -> None:
+    with pytest.raises(ValueError):
+        Item("knowledge", "tea", embedding=b"123")

@@ -6,7 +6,7 @@ from txmemory import Consolidated, Consolidation, FailedGroup, Group, Memory, Me
 from txmemory.memories.consolidation import Gathered, Gathering, Job, Topic
 from txmemory.model import command as wanted
 from txmemory.model.address import Address, Namespace, Presenter, Ref
-from txmemory.model.commit import Bound, Done, Found, Guard, Put, Recorded, RemoveWhere
+from txmemory.model.commit import Bound, Done, Found, Guard, Put, Recorded, RemoveListed, RemoveWhere, Trim
 from txmemory.model.event import Effect, Event
 from txmemory.model.filter import Everything, KindIn
 from txmemory.model.item import Head, Item, Revision, Stored, moment
@@ -54,6 +54,8 @@ def test_no_repr_of_a_command_or_of_its_commit_shows_anything_private() -> None:
     )
     parts = [each for commit in commits for entry in commit.entries for each in (entry, *entry.changes)]
     sweep = RemoveWhere(NAMESPACE, Everything(), "cleared")
+    listed = RemoveListed(NAMESPACE, ((ID, 1),), "deleted")
+    assert (repr(listed), repr(Trim())) == ("<RemoveListed 1 deleted>", "<Trim>")
     assert leaks(iter((WHO, put, guard, bound, sweep, *commands, *commits, *parts))) == []
 
 
