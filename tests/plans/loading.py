@@ -30,30 +30,35 @@ class Rows(NamedTuple):
     rows: Iterator[Values]
 
 
-def load(store: Store, put: Callable[[Rows], None]) -> tuple[Grown, Grown]:
-    """Puts everything there; answers the large namespace and the small one, as the store finds them."""
+def load(store: Store, put: Callable[[Rows], None]) -> None:
+    """Puts the large namespace and the small one there, and a scope with as many keys as each has memories."""
     large, small = both(store)
-    bounded, worn = (
-        Grown(store.within(name), BOUND + gone, BOUND) for name, gone in (("bounded", 0), ("worn", GONE))
-    )
-    for here, gone in ((large, 0), (small, 0), (bounded, 0), (worn, GONE)):
-        namespace: Namespace = here.store._handle.namespace
-        items = [
-            (Address(namespace, here.id(number)), here.memory(number).item) for number in range(here.size)
-        ]
-        put(Rows("item", (_head(*item, live=place >= gone) for place, item in enumerate(items))))
-        put(Rows("revision", (_revision(*item) for item in items)))
-        put(Rows("revision", (_ended(*item) for item in items[:gone])))
+    _put(put, large)
+    _put(put, small)
     for scope, size in (("long", LARGE), ("short", SMALL)):
         put(Rows("event", (event_row(TENANT, _event(scope, number)) for number in range(size))))
         put(Rows("ledger", ((TENANT, scope, f"key-{number:08}", number + 1) for number in range(size))))
         put(Rows("scope", iter([(TENANT, scope, 0, 1, None, size, AT + size, 0)])))
     assert must(large.store.count()) == LARGE
     assert must(small.store.count()) == SMALL
-    assert must(store.within("worn").count()) == BOUND
     middle = large.memory(LARGE // 2)
     assert must(large.store.get(middle.id)) == middle
-    return large, small
+
+
+def load_bounded(store: Store, put: Callable[[Rows], None]) -> None:
+    """Puts the two that are at their bound there."""
+    for name, gone in (("bounded", 0), ("worn", GONE)):
+        here = Grown(store.within(name), BOUND + gone, BOUND)
+        _put(put, here, gone)
+        assert must(here.store.count()) == BOUND
+
+
+def _put(put: Callable[[Rows], None], here: Grown, gone: int = 0) -> None:
+    namespace: Namespace = here.store._handle.namespace
+    items = [(Address(namespace, here.id(number)), here.memory(number).item) for number in range(here.size)]
+    put(Rows("item", (_head(*item, live=place >= gone) for place, item in enumerate(items))))
+    put(Rows("revision", (_revision(*item) for item in items)))
+    put(Rows("revision", (_ended(*item) for item in items[:gone])))
 
 
 def both(store: Store) -> tuple[Grown, Grown]:

@@ -15,7 +15,7 @@ import pytest
 import txmemory
 from scripts.benching.scaling import reads
 from tests.plans.cases import CASES, INDEX_OF
-from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, page_behind
+from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
 from txmemory.backends.postgres.dialect import postgres_tables, read_statements
 from txmemory.backends.sql import narrowing
 from txmemory.testing import binaries
@@ -101,7 +101,9 @@ def put(connection: psycopg.Connection[Any], given: Rows) -> None:
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[dict[str, str]]:
-    """The URLs of two databases with everything in them, of which nobody has ever analysed the one."""
+    """The URLs of two databases with everything in them. Nobody has ever analysed the one; the other was analysed
+    before there was any namespace but two, one of which was nearly all that there was.
+    """
     settings = {"autovacuum": "off", "checkpoint_timeout": "1d", "max_wal_size": "4GB"}
     with OwnServer(durable=False, settings=settings) as server:
         first = server.create_database()
@@ -111,7 +113,10 @@ def databases() -> Iterator[dict[str, str]]:
             load(store, partial(put, connection))
         second = server.url(server.create_database(template=first))
         with psycopg.connect(second, autocommit=True) as connection:
-            connection.execute("VACUUM ANALYZE")
+            connection.execute("ANALYZE")
+        for each in (url, second):
+            with txmemory.open(each) as store, psycopg.connect(each, autocommit=True) as connection:
+                load_bounded(store, partial(put, connection))
         yield dict(zip(STATES, (url, second), strict=True))
 
 

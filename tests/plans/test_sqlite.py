@@ -15,7 +15,7 @@ from sqlalchemy import bindparam
 import txmemory
 from scripts.benching.scaling import alike, reads
 from tests.plans.cases import CASES, INDEX_OF
-from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, page_behind
+from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
 from txmemory import Filter, must
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sqlite.dialect import TABLES, compiled_row, guard_statements, read_statements
@@ -73,6 +73,7 @@ def grown(folder: Path) -> Iterator[World]:
             connection.execute("COMMIT")
 
         load(store, put)
+        load_bounded(store, put)
         yield World(connection, store)
 
 

@@ -251,7 +251,7 @@ BEGIN
             v_kind := set_config('lock_timeout', v_left, true);
             SELECT i.* INTO v_head FROM @schema@.item i
              WHERE i.tenant = p_tenant AND i.namespace = p_sweep_namespace AND i.id = p_sweep_ids[v_place]
-               AND i.live = 1 AND i.revision = p_sweep_revisions[v_place] FOR UPDATE;
+               AND i.live > 0 AND i.revision = p_sweep_revisions[v_place] FOR UPDATE;  -- no index knows these words
             IF NOT FOUND THEN
                 v_status[1] := 'found';
                 EXIT;
@@ -344,7 +344,9 @@ BEGIN
                     END IF;
                 END IF;
             END LOOP;
-            -- locked; counted and scanned again until the scan names no new one: others may have ended some meanwhile
+            -- locked; counted and scanned again until the scan names no new one: others may have ended some meanwhile.
+            -- What is counted is asked for in the order of an index: else a server that thinks that a namespace is much
+            -- of the table reads the table for it
             v_locked := '{}';
             LOOP
                 v_evict := 0;
@@ -352,6 +354,7 @@ BEGIN
                     SELECT count(*) INTO v_live FROM (
                         SELECT 1 FROM @schema@.item i
                          WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
+                         ORDER BY i.created_at, i.id
                          LIMIT p_bound_mosts[v_bound] + v_gone + p_most_victims + 1) AS counted;
                     v_evict := v_live + v_new - v_gone - p_bound_mosts[v_bound];
                 END IF;
@@ -360,11 +363,13 @@ BEGIN
                         (SELECT 1 FROM @schema@.item i
                           WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
                             AND i.expires_at IS NOT NULL AND i.expires_at <= v_now
+                          ORDER BY i.expires_at, i.id
                           LIMIT p_most_victims + 1 + v_here)
                         UNION ALL
                         (SELECT 1 FROM @schema@.item i
                           WHERE i.tenant = p_tenant AND i.namespace = p_bound_namespaces[v_bound] AND i.live = 1
                             AND (i.expires_at IS NULL OR i.expires_at > v_now) AND i.created_at < v_cutoff
+                          ORDER BY i.created_at, i.id
                           LIMIT p_most_victims + 1 + v_here)) AS counted;
                     v_evict := greatest(v_evict, least(v_past, p_most_victims + 1 + v_here) + v_shift);
                 END IF;
@@ -411,7 +416,7 @@ BEGIN
                      CROSS JOIN LATERAL (
                          SELECT h.* FROM @schema@.item h
                           WHERE h.tenant = p_tenant AND h.namespace = p_bound_namespaces[v_bound] AND h.id = k.id
-                            AND h.live = 1 LIMIT 1) AS i
+                            AND h.live > 0 LIMIT 1) AS i  -- as above: what is left is the key
                     UNION ALL
                     SELECT 1, coalesce(p_createds[c.change],
                                        CASE WHEN h_visible[c.place] THEN h_created[c.place] ELSE v_now END),

@@ -204,21 +204,23 @@ class GuardStatements(Generic[Statement]):
     @cached_property
     def count_live(self) -> Statement:
         """How many live heads there are, counted to `rows`."""
-        return self._counted("age")
+        return self._counted("age", order.EVICTION)
 
     @cached_property
     def count_expired(self) -> Statement:
         """How many live heads have expired, counted to `rows`."""
-        return self._counted("expiry", self._gone)
+        return self._counted("expiry", order.EXPIRED, self._gone)
 
     @cached_property
     def count_older(self) -> Statement:
         """How many live heads that have not expired were created before `cutoff`, counted to `rows`."""
-        return self._counted("age", self._stays, self._tables.item.c.created_at < bindparam("cutoff"))
+        old = self._tables.item.c.created_at < bindparam("cutoff")
+        return self._counted("age", order.EVICTION, self._stays, old)
 
-    def _counted(self, index: str, *where: ColumnElement[bool]) -> Statement:
-        heads = self._spelling.along(index, select(self._tables.item.c.id))
-        counted = heads.where(self._spelling.here, self._spelling.live, *where).limit(ROWS).offset(ZERO)
+    def _counted(self, index: str, columns: tuple[str, ...], *where: ColumnElement[bool]) -> Statement:
+        heads = self._spelling.along(index, select(self._tables.item.c.id)).where(self._spelling.here)
+        ordered = heads.order_by(*self._spelling.ordered(columns, descending=False))
+        counted = ordered.where(self._spelling.live, *where).limit(ROWS).offset(ZERO)
         return self._compile(select(func.count()).select_from(counted.subquery()))
 
     @cached_property
