@@ -171,3 +171,20 @@ def test_a_swap_does_not_end_what_it_puts() -> None:
     with pytest.raises(ValueError):
         Swap((put("a"),), (at("a"),))
     assert Swap((put("a"), put("a")), (at("b"), at("b"))) == Swap((put("a"),), (at("b"),))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "fingerprint"),
+    [
+        ((), "cd0faf0829c870399e984007f2c31c8162c9b3fa1e936f99063974a7a4ffc380"),
+        ((Bound(HERE, 5),), "564dea8d9d0f2d926e4d6245d8d87af6b00997c835d59c7f1ed81445e0702780"),
+        ((Bound(HERE, 5, 60),), "27c1e2332ec585588726dcfd9ee09a91a757a84e213a16b88df84a18e073ff4e"),
+        ((Bound(HERE, None, 60),), "9638c353cb0f0f9535bac66fb0ee5372f6fb1c147f116b06c5d00a5668a4e09f"),
+    ],
+)
+def test_a_fingerprint_never_changes_from_one_release_to_the_next(
+    bounds: tuple[Bound, ...], fingerprint: str
+) -> None:
+    memory = put_of(HERE, Memory("tea", id="a"))
+    write = Write("write", "k", (memory,), bounds=bounds, given_bounds=bool(bounds))
+    assert write.fingerprint.hex() == fingerprint

@@ -3,7 +3,7 @@
 import pytest
 
 from txmemory.backends.sql.sqlstates import fault_of_state
-from txmemory.port import Busy, Corrupted, Down, Lost
+from txmemory.port import Busy, Corrupted, Down, Lost, SchemaMismatch
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,7 @@ def test_who_lost_a_race_is_told_from_who_met_a_lock() -> None:
 
 def test_an_error_that_our_statements_never_meet_is_damage() -> None:
     assert isinstance(fault_of_state("23505", "ERROR", sent=True), Corrupted)
+
+
+def test_a_function_that_is_not_there_is_told_as_another_release_s() -> None:
+    assert isinstance(fault_of_state("42883", "ERROR", sent=True), SchemaMismatch)

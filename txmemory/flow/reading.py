@@ -51,19 +51,21 @@ def selected(
     """What is made of the newest `limit` items that the condition accepts: a page of them is held at a time."""
     found: list[Row] = []
     seen = yield from visited(tenant, namespace, condition, limit, lambda stored: found.append(made(stored)))
-    return seen.map(lambda _: found if limit is None else found[:limit])
+    return seen.map(lambda _: found)
 
 
 def visited(
     tenant: str, namespace: Namespace, condition: Condition, limit: int | None, take: Callable[[Stored], None]
 ) -> Flow[Result[int, ReadRefusal]]:
-    """Hands `take` at least the newest `limit` items that the condition accepts, and answers how many it got."""
+    """Hands `take` the newest `limit` items that the condition accepts, and answers how many it got.
+
+    Pages are no snapshot: an item that is given a new time between two of them may be missed, or come twice.
+    """
     sure, exact = narrowed(condition)
     taken = 0
     after: tuple[int, str] | None = None
     while limit is None or taken < limit:
-        few = exact and limit is not None
-        rows = min(limits.PAGE_ROWS, limit - taken) if few and limit is not None else limits.PAGE_ROWS
+        rows = min(limits.PAGE_ROWS, limit - taken) if exact and limit is not None else limits.PAGE_ROWS
         page: Page[Stored] | ReadRefusal = yield Select(tenant, namespace, sure, after, rows)
         if not isinstance(page, Page):
             return Failure(page)
@@ -71,6 +73,8 @@ def visited(
             if exact or matches(condition, stored):
                 take(stored)
                 taken += 1
+                if taken == limit:
+                    return Success(taken)
         if not page.more:
             break
         after = page.rows[-1].created_at, page.rows[-1].address.id

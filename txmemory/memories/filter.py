@@ -28,9 +28,10 @@ from txmemory.model.item import microseconds
 class Filter:
     """Which memories are meant. Build one by its class methods, and compose them by `&`, `|` and `~`.
 
-    At most 100 parts, which name at most 1,000 types together. A filter by type, entity, conversation or time is
-    answered from an index; any other reads on from there. What no database can decide, a predicate above all, is
-    decided here, on the memories that the rest of the filter lets through, before any limit.
+    At most 100 parts, which name at most 1,000 types together. A filter by an entity or a conversation, by up to ten
+    types or by time, alone or in an `&`, is answered from an index; any other reads on from the newest. What no
+    database can decide, a predicate above all, is decided here, on the memories that the rest of the filter lets
+    through, before any limit.
 
     >>> about_ada = Filter.by_entity("ada") & ~Filter.content_contains("coffee")
     >>> tasks_or_recent = Filter.tasks() | Filter.important(0.8)

@@ -62,7 +62,9 @@ class Write:
                 given += (namespace_text(namespace), None if ours else id, revision)
         if self.given_bounds:
             for bound in self.bounds:
-                given += (namespace_text(bound.namespace), bound.most, bound.age)
+                given += (namespace_text(bound.namespace), bound.most)
+                if bound.age is not None:
+                    given += ("age", bound.age)
         return given
 
     @property

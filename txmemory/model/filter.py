@@ -73,9 +73,11 @@ class CreatedWithin:
     before: int | None = None
 
     def __post_init__(self) -> None:
-        for end in (self.after, self.before):
+        for name in ("after", "before"):
+            end = getattr(self, name)
             if end is not None:
-                checked_integer(end, "an end of a time range", TIME_LEAST, TIME_MOST)
+                checked = checked_integer(end, "an end of a time range", TIME_LEAST, TIME_MOST)
+                object.__setattr__(self, name, checked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from txmemory.model.address import Address, Namespace
 from txmemory.model.commit import Bound
 from txmemory.model.item import Head
-from txmemory.rules.order import EVICTION, sort_key
+from txmemory.rules.order import EVICTION, EXPIRED, sort_key
 from txmemory.rules.visible import expired
 
 _age = sort_key(EVICTION)
+_expiry = sort_key(EXPIRED)
 
 
 def tightest(given: Iterable[Bound]) -> tuple[Bound, ...]:
@@ -26,9 +27,9 @@ def _lower(one: int | None, other: int | None) -> int | None:
     return min((each for each in (one, other) if each is not None), default=None)
 
 
-def excess(live: int, added: int, removed: int, most: int | None) -> int:
+def excess(live: int, added: int, removed: int, most: int) -> int:
     """How many must go so that at most `most` stay."""
-    return 0 if most is None else max(0, live + added - removed - most)
+    return max(0, live + added - removed - most)
 
 
 def cutoff(bound: Bound, now: int) -> int | None:
@@ -44,12 +45,12 @@ def past(head: Head, now: int, cutoff: int) -> bool:
 def victims(
     stored: Sequence[Head], put: Iterable[Head], named: set[Address], number: int, now: int
 ) -> tuple[Head, ...]:
-    """The `number` items that go: what has expired first, in the order of `stored`, then the oldest of all.
+    """The `number` items that go: first what has expired, the first first; then the oldest of all.
 
-    `stored` are the namespace's candidates, expired ones in front; `put` are the heads as this commit would leave
-    them, which take part with their new age; what the commit removes or overwrites (`named`) is not a candidate.
+    `stored` are the namespace's candidates; `put` are the heads as this commit would leave them, which take part;
+    what the commit removes or overwrites (`named`) is not a candidate.
     """
-    candidates = [head for head in stored if head.address not in named]
+    candidates = [*(head for head in stored if head.address not in named), *put]
     gone = [head for head in candidates if expired(head.expires_at, now)]
     rest = [head for head in candidates if not expired(head.expires_at, now)]
-    return (*gone, *sorted((*rest, *put), key=_age))[:number]
+    return (*sorted(gone, key=_expiry), *sorted(rest, key=_age))[:number]

@@ -27,6 +27,10 @@ class Counted(NamedTuple):
     length: int
     times: tuple[tuple[str, int], ...]
 
+    def __repr__(self) -> str:
+        """No word of anybody's."""
+        return f"<Counted {self.length}>"
+
 
 class Corpus(NamedTuple):
     """What a score needs to know of all texts: how many, their words together, and how many hold each sought word."""
@@ -34,6 +38,10 @@ class Corpus(NamedTuple):
     texts: int
     words: int
     holding: Mapping[str, int]
+
+    def __repr__(self) -> str:
+        """No word of anybody's."""
+        return f"<Corpus {self.texts}>"
 
 
 def counted(words: Collection[str], sought: Collection[str]) -> Counted:

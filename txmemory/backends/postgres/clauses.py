@@ -15,7 +15,7 @@ _dialect = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-cal
 _heads = tables("", None).item.alias("i")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def clause(shape: narrowing.Shape) -> str:
     """The SQL of every condition of this shape over the heads `i`; its values are the elements of $3, as texts."""
     return str(narrowing.clause(PostgresTexts(), shape, _heads, None, _element).compile(dialect=_dialect))

@@ -418,8 +418,10 @@ BEGIN
                           WHERE h.tenant = p_tenant AND h.namespace = p_bound_namespaces[v_bound] AND h.id = k.id
                             AND h.live > 0 LIMIT 1) AS i  -- as above: what is left is the key
                     UNION ALL
-                    SELECT 1, coalesce(p_createds[c.change],
-                                       CASE WHEN h_visible[c.place] THEN h_created[c.place] ELSE v_now END),
+                    SELECT CASE WHEN p_expireses[c.change] <= v_now THEN 0 ELSE 1 END,
+                           CASE WHEN p_expireses[c.change] <= v_now THEN p_expireses[c.change]
+                                ELSE coalesce(p_createds[c.change],
+                                              CASE WHEN h_visible[c.place] THEN h_created[c.place] ELSE v_now END) END,
                            h_id[c.place], 0, 0, p_expireses[c.change], 0, c.place
                       FROM unnest(p_change_places, p_change_reasons, p_change_entries)
                            WITH ORDINALITY AS c (place, reason, entry, change)

@@ -193,7 +193,7 @@ class GuardStatements(Generic[Statement]):
         """One head by its whole key."""
         return self._compile(self._locked(self._heads().where(self._tables.item.c.id == bindparam("id"))))
 
-    @lru_cache(maxsize=256)  # noqa: B019 - one instance a technology, for the life of the process
+    @lru_cache(maxsize=64)  # noqa: B019 - one instance a technology, for the life of the process
     def matching(self, shape: narrowing.Shape) -> Statement:
         """Live heads of a namespace that a condition accepts, expired ones too."""
         item = self._tables.item

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from txmemory.backends.sql.tables import INDEXED_ATTRIBUTES
+from txmemory.backends.sql.tables import INDEXED_ATTRIBUTES, INDEXED_BYTES
 from txmemory.backends.sql.texts import Texts
 from txmemory.model.filter import (
     AllOf,
@@ -62,8 +62,8 @@ def shape(condition: Condition) -> Shape:
             return "kinds", len(kinds)
         case AttributeThere(name=name):
             return "there", _indexed(name)
-        case AttributeIs(name=name):
-            return "is", _indexed(name)
+        case AttributeIs(name=name, value=value):
+            return "is", _indexed(name) if _held(value) else None
         case AttributeContains(name=name):
             return "contains", _indexed(name)
         case CreatedWithin(after=after, before=before):
@@ -88,6 +88,11 @@ def _indexed(name: str) -> str | None:
     return name if name in INDEXED_ATTRIBUTES else None
 
 
+def _held(value: str) -> bool:
+    """Whether the index of an attribute would hold the value."""
+    return len(value.encode()) <= INDEXED_BYTES
+
+
 def bound(condition: Condition) -> dict[str, Any]:
     """What the clause of its shape binds, by name."""
     return {f"value_{number}": value for number, value in enumerate(values(condition))}
@@ -101,7 +106,7 @@ def values(condition: Condition) -> Iterator[Any]:
         case AttributeThere(name=name):
             yield from _unless_indexed(name)
         case AttributeIs(name=name, value=value):
-            yield from (*_unless_indexed(name), value)
+            yield from (*(_unless_indexed(name) if _held(value) else (name,)), value)
         case AttributeContains(name=name, text=text):
             yield from (*_unless_indexed(name), text)
         case CreatedWithin(after=after, before=before):
@@ -202,8 +207,7 @@ class _Clause:
                 return texts.is_text(item.attributes, indexed or self._value())
             case ("is", indexed):
                 name = indexed or self._value()
-                is_it = texts.attribute(item.attributes, name) == self._value()
-                return and_(is_it, texts.is_text(item.attributes, name))
+                return texts.is_value(item.attributes, name, self._value())
             case ("contains", indexed):
                 name = indexed or self._value()
                 is_text = texts.is_text(item.attributes, name)

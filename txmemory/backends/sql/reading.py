@@ -119,7 +119,7 @@ class ReadStatements(Generic[Statement]):
         by_key = item.c.id == bindparam("id"), live
         return self._compile(self._with_contents.where(self._spelling.here, self._spelling.visible, *by_key))
 
-    @lru_cache(maxsize=256)  # noqa: B019 - one instance a technology, for the life of the process
+    @lru_cache(maxsize=64)  # noqa: B019 - one instance a technology, for the life of the process
     def select(self, shape: narrowing.Shape, *, behind: bool) -> Statement:
         """Live items of a namespace by recall order, from the start or behind a place."""
         first, *others = walks(shape)
@@ -153,7 +153,7 @@ class ReadStatements(Generic[Statement]):
         ends = walk.ends(item, behind=behind)
         return self._spelling.along(walk.along, heads).where(*ends, wanted)
 
-    @lru_cache(maxsize=256)  # noqa: B019 - as above
+    @lru_cache(maxsize=64)  # noqa: B019 - as above
     def count(self, shape: narrowing.Shape) -> Statement:
         """How many live items of a namespace there are."""
         source = self._newest if narrowing.looks_at_text(shape) else self._tables.item

@@ -83,7 +83,7 @@ class Spelling(Generic[Statement]):
         return or_(expires_at.is_(None), expires_at > self.now)
 
     def along(self, index: str, statement: Select[Any]) -> Select[Any]:
-        """A statement over heads, along this index: SQLite is told so, a server finds it by the order."""
+        """A statement over heads, along this index: `sqlite://` is told so, a server finds it by the order."""
         item = self.tables.item
         return statement.with_hint(item, f"INDEXED BY {item.name}_{index}", "sqlite")
 

@@ -1,6 +1,6 @@
 """What a SQLSTATE means to a caller."""
 
-from txmemory.port import Busy, Corrupted, Down, Lost
+from txmemory.port import Busy, Corrupted, Down, Lost, SchemaMismatch
 
 _RETRYABLE = ("40001", "40P01", "55P03", "57014")
 """Serialization failure, deadlock, lock timeout, cancelled statement: the transaction was rolled back."""
@@ -12,6 +12,8 @@ _ENDED = (*_IDLE, "57P01", "57P02", "57P03", "57P05")
 """The server ends the session; where the transaction stood is not said."""
 _PASSING = ("08", "53300")
 """No connection, or none left."""
+_NO_FUNCTION = "42883"
+"""No function of that name and those parameters: the schema was migrated under a store of another release."""
 NO_STATE = "CONNECTION"
 """Stands for the state where a connection breaks without one."""
 
@@ -36,4 +38,6 @@ def fault_of_state(state: str | None, severity: str | None, *, sent: bool) -> Ex
         return Down(state or NO_STATE, passing=True)
     if state.startswith(_DOWN):
         return Down(state, passing=state.startswith(_PASSING))
+    if state == _NO_FUNCTION:
+        return SchemaMismatch("the function that commits is missing, or of another release")
     return Corrupted(state)  # our statements meet no other error and break no rule

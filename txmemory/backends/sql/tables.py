@@ -179,7 +179,7 @@ def _item(metadata: MetaData, prefix: str) -> Table:
             table.c.created_at,
             table.c.id,
             sqlite_where=text(f"live = 1 AND {on_file} IS NOT NULL"),
-            postgresql_where=text(f"live = 1 AND {on_server} IS NOT NULL"),
+            postgresql_where=text(f"live = 1 AND octet_length({on_server}) <= {INDEXED_BYTES}"),
         )
     return table
 
@@ -189,6 +189,8 @@ INDEXED_ATTRIBUTES = ("conversation_id", "entity_id")
 ATTRIBUTE_IN_A_FILE = "json_extract(attributes, '$.\"{}\"')"
 ATTRIBUTE_ON_A_SERVER = "((CAST(attributes AS JSONB) ->> '{}') COLLATE \"C\")"
 """Such an attribute, in the words of its index: an engine takes an index for no others."""
+INDEXED_BYTES = 512
+"""Of a value that such an index holds: a row of a server's is at most 2,700 bytes, with tenant, namespace and id."""
 
 
 def _revision(metadata: MetaData, prefix: str) -> Table:

@@ -3,8 +3,10 @@
 from string import ascii_lowercase, ascii_uppercase
 from typing import Protocol
 
-from sqlalchemy import ColumnElement, Text, cast, func, literal_column
+from sqlalchemy import ColumnElement, Text, and_, cast, func, literal_column
 from sqlalchemy.dialects.postgresql import JSONB
+
+from txmemory.backends.sql.tables import INDEXED_BYTES
 
 KELVIN, DOTTED_I = "\u212a", "\u0130"
 """The two letters beyond A .. Z whose lower case holds ASCII letters: k, and i with a dot above."""
@@ -14,11 +16,17 @@ class Texts(Protocol):
     """A dialect's way. A name of an attribute is a text known beforehand, or one that is bound."""
 
     def attribute(self, attributes: ColumnElement[str], name: str | ColumnElement[str]) -> ColumnElement[str]:
-        """The value of an attribute that is a text, in the words of its index where it has one."""
+        """The value of an attribute that is a text."""
         ...
 
     def is_text(self, attributes: ColumnElement[str], name: str | ColumnElement[str]) -> ColumnElement[bool]:
         """Whether the attribute is there and a text."""
+        ...
+
+    def is_value(
+        self, attributes: ColumnElement[str], name: str | ColumnElement[str], value: ColumnElement[str]
+    ) -> ColumnElement[bool]:
+        """Whether the attribute is this text, in the words of its index where it has one."""
         ...
 
     def holds(self, text: ColumnElement[str], part: ColumnElement[str]) -> ColumnElement[bool]:
@@ -42,6 +50,12 @@ class SqliteTexts:
         """By its path."""
         return func.json_type(attributes, _path(name)) == literal_column("'text'")
 
+    def is_value(
+        self, attributes: ColumnElement[str], name: str | ColumnElement[str], value: ColumnElement[str]
+    ) -> ColumnElement[bool]:
+        """By its path, which is what the index has."""
+        return and_(self.attribute(attributes, name) == value, self.is_text(attributes, name))
+
     def holds(self, text: ColumnElement[str], part: ColumnElement[str]) -> ColumnElement[bool]:
         """By place: LIKE has wildcards, and takes A for a."""
         return func.instr(text, part) > literal_column("0")
@@ -64,6 +78,16 @@ class PostgresTexts:
         """By the type of the member."""
         member = cast(attributes, JSONB()).op("->", return_type=JSONB())(_name(name))
         return func.jsonb_typeof(member) == literal_column("'string'")
+
+    def is_value(
+        self, attributes: ColumnElement[str], name: str | ColumnElement[str], value: ColumnElement[str]
+    ) -> ColumnElement[bool]:
+        """By the text; one that an index has is as short as those that it holds, which has to be said."""
+        found = self.attribute(attributes, name)
+        is_it = and_(found == value, self.is_text(attributes, name))
+        if not isinstance(name, str):
+            return is_it
+        return and_(is_it, func.octet_length(found) <= literal_column(f"{INDEXED_BYTES}"))
 
     def holds(self, text: ColumnElement[str], part: ColumnElement[str]) -> ColumnElement[bool]:
         """By place."""

@@ -17,6 +17,10 @@ KINDS_APART = 10
 """So many kinds are walked each on its own, and brought together; more are looked for among all, by age."""
 
 
+WALKS_TOGETHER = 40
+"""So many conditions are said in all walks together: each says all of them, and a statement has to be made."""
+
+
 class Walk(NamedTuple):
     """A walk along one index; the numbers of the values that say which kind, from when, and to when."""
 
@@ -74,9 +78,13 @@ def walks(shape: Shape) -> tuple[Walk, ...]:
             return (Walk(name, None, after, before),)
     kinds = [(leaf[1], number) for number, leaf in parts if leaf[0] == "kinds"]
     few, first = min(kinds, default=(0, 0))
-    if 1 <= few <= KINDS_APART:
+    if 1 <= few <= KINDS_APART and few * _size(shape) <= WALKS_TOGETHER:
         return tuple(Walk("kind", first + place, after, before) for place in range(few))
     return (Walk("age", None, after, before),)
+
+
+def _size(shape: Shape) -> int:
+    return 1 + sum(_size(part) for part in shape if isinstance(part, tuple))
 
 
 def _conjuncts(shape: Shape, number: int) -> Iterator[tuple[int, Shape]]:

@@ -10,12 +10,13 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from txmemory.backends.lifetime import Lifetime
+from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.replaying import replayed
 from txmemory.backends.sqlite.dialect import guard_statements, read_statements
 from txmemory.backends.sqlite.joining import AsyncJoinedSqlite, JoinedSqlite
 from txmemory.backends.sqlite.reading import Readers
 from txmemory.backends.sqlite.writer import Writer
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, RemoveWhere, Reply
 from txmemory.model.query import Page, Query
 from txmemory.port import Busy, Closed
 
@@ -126,6 +127,7 @@ class Sqlite:
         """Does the commit at once; where others write a replay is read, all else handed to the writer's thread."""
         self.lifetime.check()
         ends = time.monotonic() + deadline
+        _spell(commit)
         reply = self.writer.at_once(commit)
         if reply is not None:
             return reply
@@ -158,6 +160,15 @@ class Sqlite:
                 self._readers.close()
 
 
+def _spell(commit: Commit) -> None:
+    """Spells what a removal by condition runs, before the transaction: the condition's shape is the caller's."""
+    if commit.presenter is None:
+        for entry in commit.entries:
+            for change in entry.changes:
+                if isinstance(change, RemoveWhere):
+                    guard_statements().matching(narrowing.shape(change.condition))
+
+
 def _stop(writer: Writer, lifetime: Lifetime) -> None:
     if (
         not lifetime.inherited
@@ -185,6 +196,7 @@ class AsyncSqlite:
             known = await _on(self._looks, lambda: self._backend.replayed(commit), ends)
             if known is not None:
                 return known
+        _spell(commit)
         waiting = _Awaited(commit, ends)
         self._backend.writer.submit(waiting)
         return await waiting.wait()

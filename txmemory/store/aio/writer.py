@@ -122,8 +122,9 @@ class AsyncWriter:
         with an entry in `failed` and a warning of the logger `txmemory`; with `strict` it comes out here. A refusal
         ends the run: what was replaced stays so, and the same call goes on from there.
 
-        When every group is done that is recorded, too: from then on the same call answers the same and looks at no
-        memory. What has come since waits for another `key`. Inside a transaction of a caller's it is a `ValueError`.
+        When every group is done that is recorded, too: from then on the same call looks at no memory, and answers
+        what is recorded; a worker that was still at it then may have recorded groups as `superseded` behind. What has
+        come since waits for another `key`. Inside a transaction of a caller's it is a `ValueError`.
         """
         if self._handle.joined:
             raise ValueError("a summariser is never called inside a transaction: consolidate without joining")

@@ -186,7 +186,10 @@ class Store:
         return found.map(lambda stored: stored is not None)
 
     def recall(self, filter: Filter = _ALL, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories that the filter accepts, by (timestamp, id) descending. 0 answers none."""
+        """The newest `limit` memories that the filter accepts, by (timestamp, id) descending. 0 answers none.
+
+        1,000 are read at a time: of more, one that is given a new timestamp meanwhile may be missed, or come twice.
+        """
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
         return self._recalled(filter, limit)
 
@@ -223,7 +226,7 @@ class Store:
         return self._read(flow).map(lambda found: [ScoredMemory.found(*each) for each in found])
 
     def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
-        """How many memories the filter accepts, exactly."""
+        """How many memories the filter accepts: exactly, but for a predicate as of a `recall` of all of them."""
         handle = self._handle
         return self._read(reading.count(handle.tenant, handle.namespace, condition_of(filter)))
 

@@ -1,5 +1,6 @@
 """What each filter means, against the same said once more in plain Python: recalled, counted, limited."""
 
+import hashlib
 from datetime import timedelta
 
 import pytest
@@ -259,3 +260,18 @@ async def test_filters_that_mean_the_same_by_a_law_are_answered_the_same(storage
             assert found == await recalled(store, other), (a, b, c, place)
             assert must(await store.count(one)) == len(found), (a, b, c, place)
             assert await recalled(store, one, limit=2) == found[:2], (a, b, c, place)
+
+
+async def test_ids_of_conversations_and_entities_may_be_as_long_as_metadata(storage: AsyncStorage) -> None:
+    """Whatever an index holds of them: equal beginnings are told apart, and nothing is refused."""
+    store = await storage.open()
+    long = "".join(hashlib.sha256(f"{number}".encode()).hexdigest() for number in range(900))
+    names = [long, long[:-1], long[:128], long[:127], ""]
+    for key in ("conversation_id", "entity_id"):
+        ids = [f"{key} {number}" for number in range(len(names))]
+        memories = [Memory("tea", id=id, metadata={key: name}) for id, name in zip(ids, names, strict=True)]
+        must(await store.store_all(memories))
+        for id, name in zip(ids, names, strict=True):
+            assert await recalled(store, Filter.by_metadata(key, name)) == [id]
+            assert must(await store.count(~Filter.by_metadata(key, name) & Filter.has_metadata(key))) == 4
+    assert must(await store.statistics()).conversation_count == len(names)

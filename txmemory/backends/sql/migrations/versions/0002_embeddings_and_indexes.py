@@ -24,7 +24,8 @@ def upgrade() -> None:
     for name in ("conversation_id", "entity_id"):
         attribute = spelled.format(name)
         columns: list[str | sa.TextClause] = [sa.text(attribute), "created_at", "id"]
-        _index(item, name, columns, f"live = 1 AND {attribute} IS NOT NULL", schema)
+        held = f"{attribute} IS NOT NULL" if schema is None else f"octet_length({attribute}) <= 512"
+        _index(item, name, columns, f"live = 1 AND {held}", schema)
 
 
 def _index(item: str, name: str, columns: list[str | sa.TextClause], where: str, schema: str | None) -> None:
