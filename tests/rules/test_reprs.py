@@ -4,17 +4,30 @@ from collections.abc import Iterator
 
 from txmemory import Consolidated, Consolidation, FailedGroup, Group, Memory, MemoryType
 from txmemory.memories.consolidation import Gathered, Gathering, Job, Topic
+from txmemory.memories.filter import Filter
 from txmemory.model import command as wanted
 from txmemory.model.address import Address, Namespace, Presenter, Ref
 from txmemory.model.commit import Bound, Done, Found, Guard, Put, Recorded, RemoveListed, RemoveWhere, Trim
 from txmemory.model.event import Effect, Event
-from txmemory.model.filter import Everything, KindIn
+from txmemory.model.filter import (
+    AllOf,
+    AnyOf,
+    AttributeContains,
+    AttributeIs,
+    AttributeThere,
+    Everything,
+    KindIn,
+    Not,
+    Satisfies,
+    TextContains,
+)
 from txmemory.model.item import Head, Item, Revision, Stored, moment
 from txmemory.model.outcome import Outcome
 from txmemory.model.query import Count, Events, Get, KeyCount, Keys, Page, Query, Revisions, Select
 from txmemory.model.refusal import AlreadyExists, StaleRevision
 from txmemory.rules import planning
 from txmemory.rules.fencing import Standing, advanced
+from txmemory.rules.ranking import Corpus, counted, holding
 
 CANARY = "kanarie"
 """Part of everything that must not be seen."""
@@ -118,3 +131,24 @@ def test_no_repr_of_a_consolidation_shows_whose_memories_they_are() -> None:
         Consolidation(KEY, (done,), (failed,)),
     )
     assert leaks(iter(shown)) == []
+
+
+def test_no_repr_of_a_filter_shows_what_is_asked_for() -> None:
+    """D6: names, values and texts of every leaf, however composed."""
+    leaves = (
+        AttributeThere(CANARY),
+        AttributeIs(CANARY, CANARY),
+        AttributeContains(CANARY, CANARY),
+        TextContains(CANARY),
+        KindIn(frozenset({CANARY})),
+        Satisfies(lambda stored: stored.item.text == CANARY),
+    )
+    composed = (AllOf(leaves), AnyOf(leaves), *(Not(leaf) for leaf in leaves))
+    assert leaks(iter((*leaves, *composed, Filter(AllOf(leaves))))) == []
+
+
+def test_no_repr_of_a_search_shows_what_was_sought() -> None:
+    """D6: neither what a text was counted for, nor what all texts hold."""
+    text = counted([CANARY], [CANARY])
+    assert text.times == ((CANARY, 1),)
+    assert leaks(iter((text, Corpus(1, 1, holding([text]))))) == []

@@ -31,10 +31,6 @@ class _Hit(NamedTuple):
     created_at: int
     counted: Counted
 
-    def __repr__(self) -> str:
-        """Nothing of the caller's."""
-        return f"<Hit revision={self.revision}>"
-
 
 class _Scan:
     """What was read for one query: the numbers of everything, and the hits by id."""
