@@ -1,6 +1,6 @@
 """What a store says to its database of a filter that the database cannot decide: all of it that narrows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,16 @@ from txmemory import Filter, Memory, Store, must
 from txmemory.testing.corpus import MEMORIES, NOON
 
 CUSTOM = Filter.custom(lambda memory: memory.id != "wild")
-LEAVES: list[tuple[str, Filter, str]] = [
-    ("type", Filter.by_type("knowledge"), "txm_item.kind = ?"),
-    ("types", Filter.by_types(["knowledge", "task"]), "txm_item.kind IN (?, ?)"),
+LEAVES: list[tuple[str, Filter, *tuple[str, ...]]] = [
+    ("type", Filter.by_type("knowledge"), "txm_item.kind = ?", "txm_item.kind >= ?"),
+    ("types", Filter.by_types(["knowledge", "task"]), "txm_item.kind IN (?, ?)", "txm_item.kind >= ?"),
     ("entity", Filter.by_entity("ada"), "json_extract(txm_item.attributes, '$.\"entity_id\"') = ?"),
     (
         "metadata",
         Filter.by_metadata("note", "x"),
         "json_extract(txm_item.attributes, '$.\"' || ? || '\"') = ?",
     ),
-    ("time", Filter.after(NOON), "txm_item.created_at >= ?"),
+    ("time", Filter.after(NOON), "txm_item.created_at >= ?", "txm_item.created_at + 0 >= ?"),
     ("importance", Filter.min_importance(0.5), "txm_item.importance >= ?"),
     ("content", Filter.content_contains("tea"), "instr(replace(replace(lower(txm_revision.text)"),
     ("spelling", Filter.content_contains("tea", case_sensitive=True), "instr(txm_revision.text, ?)"),
@@ -58,11 +58,16 @@ def calls(store: Store, filter: Filter) -> list[Callable[[], Any]]:
     ]
 
 
+def says(where: str, clauses: Sequence[str]) -> bool:
+    """Whether one of the spellings of a leaf stands there: as a condition, or as where a walk along an index ends."""
+    return any(clause in where for clause in clauses)
+
+
 @pytest.mark.parametrize(
-    ("narrowing", "clause"), [each[1:] for each in LEAVES], ids=[each[0] for each in LEAVES]
+    ("narrowing", "clauses"), [(each[1], each[2:]) for each in LEAVES], ids=[each[0] for each in LEAVES]
 )
 def test_what_narrows_is_sent_beside_a_predicate_and_nowhere_where_it_would_lose_some(
-    engine: Engine, narrowing: Filter, clause: str
+    engine: Engine, narrowing: Filter, clauses: Sequence[str]
 ) -> None:
     with txmemory.open(engine=engine) as store:
         must(store.store(Memory("tea", id="m")))
@@ -70,18 +75,19 @@ def test_what_narrows_is_sent_beside_a_predicate_and_nowhere_where_it_would_lose
         sent += [narrowing & ~(narrowing & CUSTOM), (narrowing & CUSTOM) | (narrowing & ~CUSTOM)]
         for filter in sent:
             for call in calls(store, filter):
-                assert [where.count(clause) > 0 for where in wanted(engine, call)] == [True]
+                assert [says(where, clauses) for where in wanted(engine, call)] == [True]
         for filter in (narrowing | CUSTOM, ~(narrowing & CUSTOM), ~(narrowing | CUSTOM), ~~CUSTOM):
             for call in calls(store, filter):
-                assert [where.count(clause) for where in wanted(engine, call)] == [0]
+                assert [says(where, clauses) for where in wanted(engine, call)] == [False]
 
 
 def test_what_may_have_no_answer_is_made_false_before_it_is_negated(engine: Engine) -> None:
     """S3: of a negation, whatever it negates."""
     with txmemory.open(engine=engine) as store:
-        for _, leaf, clause in LEAVES:
+        for _, leaf, *clauses in LEAVES:
             (where,) = wanted(engine, partial(store.count, ~leaf))
-            assert "coalesce(" in where.partition(clause)[0]
+            first = min(where.find(clause) for clause in clauses if clause in where)
+            assert "coalesce(" in where[:first]
 
 
 def test_what_is_exact_is_counted_and_limited_by_the_database(engine: Engine) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from tests.rules.examples import at, head
+from txmemory.memories.filter import Filter
+from txmemory.memories.values import Memory
 from txmemory.model.filter import (
     AllOf,
     AnyOf,
@@ -180,3 +182,17 @@ def test_ids_are_ordered_by_code_point() -> None:
     names = ["B", "a", "b", "\u00e9", "\uffee", "\U0001f375"]
     key = order.sort_key(order.RECALL)
     assert [each.address.id for each in sorted((head(name) for name in reversed(names)), key=key)] == names
+
+
+def test_filters_are_not_composed_by_and_or_and_not() -> None:
+    for wrong in (lambda: Filter.tasks() and Filter.all(), lambda: not Filter.tasks()):
+        with pytest.raises(TypeError, match="composed by"):
+            wrong()
+
+
+def test_a_predicate_is_not_awaited() -> None:
+    async def junk(memory: Memory) -> bool:
+        return memory.content == "junk"
+
+    with pytest.raises(TypeError, match="at once"):
+        Filter.custom(junk)  # type: ignore[arg-type]  # the wrong type is the point

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from inspect import iscoroutinefunction
 
 from txmemory.memories.values import AnyMemoryType, Memory, MemoryType, kind_of, memory_type_of
 from txmemory.model.filter import (
@@ -46,6 +47,10 @@ class Filter:
     def __or__(self, other: "Filter") -> "Filter":
         """What one of the two means."""
         return Filter(AnyOf((*_any_parts(self), *_any_parts(other)))) if _is(other) else NotImplemented
+
+    def __bool__(self) -> bool:
+        """Raises `TypeError`: `and`, `or` and `not` would take one side and forget the other."""
+        raise TypeError("filters are composed by &, | and ~")
 
     def __invert__(self) -> "Filter":
         """What it does not mean."""
@@ -175,6 +180,8 @@ class Filter:
         """Memories of which the predicate says so. It is called outside every transaction, on what was read."""
         if not callable(predicate):
             raise TypeError("predicate must be callable")
+        if iscoroutinefunction(predicate):  # what it answers at once is true of every memory
+            raise TypeError("predicate must answer at once, not when it is awaited")
         return cls(Satisfies(lambda stored: predicate(Memory.found(stored))))
 
 

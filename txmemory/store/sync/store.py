@@ -153,8 +153,9 @@ class Store:
     def delete_matching(self, filter: Filter) -> Result[int, PlainRefusal | FenceRequired]:
         """Ends every memory that the filter accepts, in one transaction, and answers how many.
 
-        Where the database cannot decide the filter, what matches is read first and ended as it was read; when
-        somebody has changed some of it meanwhile that is done again, at most 5 times, and is then `Contended`.
+        Where the database cannot decide the filter, what matches is read first, as by a `recall`, and ended as it was
+        read. When somebody has changed some of it meanwhile that is done again, at most 5 times, and is then
+        `Contended`.
         """
         handle = self._handle
         command = wanted.DeleteMatching(handle.namespace, condition_of(filter))
