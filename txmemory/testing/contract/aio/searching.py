@@ -72,7 +72,7 @@ async def filled(storage: AsyncStorage) -> AsyncStore:
 
 async def ids(store: AsyncStore, query: str, top_k: int = 10, filter: Filter | None = None) -> list[str]:
     """The ids that a query finds, in order."""
-    found = must(await store.search(query, top_k, filter or Filter.all()))
+    found = must(await store.search(query, top_k, Filter.all() if filter is None else filter))
     return [each.memory.id for each in found]
 
 

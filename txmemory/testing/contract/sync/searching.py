@@ -73,7 +73,7 @@ def filled(storage: Storage) -> Store:
 
 def ids(store: Store, query: str, top_k: int = 10, filter: Filter | None = None) -> list[str]:
     """The ids that a query finds, in order."""
-    found = must(store.search(query, top_k, filter or Filter.all()))
+    found = must(store.search(query, top_k, Filter.all() if filter is None else filter))
     return [each.memory.id for each in found]
 
 
