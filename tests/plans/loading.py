@@ -38,7 +38,7 @@ def load(store: Store, put: Callable[[Rows], None]) -> None:
     for scope, size in (("long", LARGE), ("short", SMALL)):
         put(Rows("event", (event_row(TENANT, _event(scope, number)) for number in range(size))))
         put(Rows("ledger", ((TENANT, scope, f"key-{number:08}", number + 1) for number in range(size))))
-        put(Rows("scope", iter([(TENANT, scope, 0, 1, None, size, AT + size, 0)])))
+        put(Rows("scope", iter([(TENANT, scope, 0, 1, None, size, AT + size, 0, None, None)])))
     assert must(large.store.count()) == LARGE
     assert must(small.store.count()) == SMALL
     middle = large.memory(LARGE // 2)
@@ -85,7 +85,7 @@ def _created(item: Item) -> int:
 
 def _event(scope: str, number: int) -> Event:
     key = f"key-{number:08}"
-    return Event("record", scope, number + 1, 1, None, key, b"f" * 48, "stored", (), AT + number)
+    return Event("record", scope, number + 1, 0, 1, None, key, b"f" * 48, "stored", (), AT + number)
 
 
 def _bounded(store: Store, key: str) -> None:

@@ -56,7 +56,7 @@ def event(
     seq: int | None = 1,
     key: str | None = "step",
 ) -> Event:
-    return Event(kind, scope, seq, 7, None, key, None, "stored", effects, at=0)
+    return Event(kind, scope, seq, 0, 7, None, key, None, "stored", effects, at=0)
 
 
 texts = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)

@@ -104,9 +104,9 @@ def test_an_outcome_is_what_its_event_says() -> None:
 
 
 def test_an_outcome_keeps_that_it_was_superseded() -> None:
-    recorded = Event("record", "run", 1, 7, None, "step", None, "superseded", (), 0)
+    recorded = Event("record", "run", 1, 0, 7, None, "step", None, "superseded", (), 0)
     assert recording.outcome_of(recorded).status == "superseded"
-    unsaid = Event("change", None, None, None, None, None, None, None, (), 0)
+    unsaid = Event("change", None, None, None, None, None, None, None, None, (), 0)
     assert recording.outcome_of(unsaid).status == "stored"
 
 

@@ -84,7 +84,7 @@ def test_no_repr_of_what_is_met_or_kept_shows_anything_private() -> None:
         stored,
         Revision(HERE, 1, ITEM, 0, 0, 0, HOLDER, "stored", b""),
         effect,
-        Event("record", SCOPE, 1, 1, HOLDER, KEY, b"", "stored", (effect,), 0),
+        Event("record", SCOPE, 1, 0, 1, HOLDER, KEY, b"", "stored", (effect,), 0),
         Page((stored,)),
         Standing(WHO.fence, HOLDER),
         advanced(None, WHO),

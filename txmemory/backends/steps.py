@@ -319,9 +319,9 @@ class _Draft:
         self, kind: Kind, entry: Entry, status: Status | None, effects: Sequence[Effect], before: int
     ) -> Event:
         presenter = self.commit.presenter
-        who: tuple[str | None, int | None, int | None, str | None] = (None,) * 4
+        who: tuple[str | None, int | None, int | None, int | None, str | None] = (None,) * 5
         if presenter is not None and self.scope is not None:
-            who = (presenter.scope, self.scope.seq + before + 1, presenter.token, presenter.holder)
+            who = (presenter.scope, self.scope.seq + before + 1, *presenter.fence, presenter.holder)
         return Event(kind, *who, entry.key, entry.fingerprint, status, tuple(effects), self.at)
 
     def _append(self, events: list[Event]) -> None:

@@ -6,7 +6,7 @@ from txmemory.model.address import Namespace
 from txmemory.model.outcome import Status
 
 VERSION = 1
-Kind = Literal["record", "change", "forget", "seal"]
+Kind = Literal["record", "change", "forget", "seal", "claim", "release", "reset"]
 Operation = Literal["put", "remove"]
 Reason = Literal["stored", "replaced", "deleted", "cleared", "evicted", "expired"]
 
@@ -27,11 +27,12 @@ class Effect(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One entry of the log. `scope` and `seq` are None for calls without a key."""
+    """One entry of the log. Calls without a key have no scope, and so no seq, generation or token."""
 
     kind: Kind
     scope: str | None
     seq: int | None
+    generation: int | None
     token: int | None
     actor: str | None
     key: str | None

@@ -50,7 +50,7 @@ def _fold_scope(state: Folded, event: Event, scope: str) -> None:
             keys.pop(event.key or "", None)
         case "seal":
             keys.clear()
-        case "change":
+        case "change" | "claim" | "release" | "reset":
             pass
         case unreachable:
             assert_never(unreachable)

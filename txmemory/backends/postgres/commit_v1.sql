@@ -580,10 +580,10 @@ BEGIN
         END IF;
         v_events := v_events + 1;
         INSERT INTO @schema@.event (tenant, version, kind, scope, seq, token, actor, key, fingerprint, status,
-                                    effects, at)
+                                    effects, at, generation)
         VALUES (p_tenant, 1, v_kind, p_scope, v_seq + v_events, p_token, p_holder, p_keys[v_entry],
                 p_fingerprints[v_entry], CASE WHEN v_kind IN ('record', 'change') THEN v_status[v_entry] END,
-                '[' || v_paths_text || ',[' || coalesce(e_effects[v_entry], '') || ']]', v_at);
+                '[' || v_paths_text || ',[' || coalesce(e_effects[v_entry], '') || ']]', v_at, p_generation);
     END LOOP;
     IF v_events > 0 AND p_scope IS NOT NULL THEN
         UPDATE @schema@.scope s SET seq = v_seq + v_events, last_at = v_at, sealed = v_closes::int

@@ -69,6 +69,7 @@ def event_row(tenant: str, event: Event) -> Values:
         event.status,
         effects_text(event.effects),
         event.at,
+        event.generation,
     )
 
 
@@ -77,6 +78,7 @@ EVENT_COLUMNS = (
     "kind",
     "scope",
     "seq",
+    "generation",
     "token",
     "actor",
     "key",
@@ -89,8 +91,8 @@ EVENT_COLUMNS = (
 
 def event_from(row: Row) -> tuple[int, Event]:
     """The number and the event of a row of EVENT_COLUMNS."""
-    number, kind, scope, seq, token, actor, key, fingerprint, status, effects, at = row
-    return number, Event(kind, scope, seq, token, actor, key, fingerprint, status, effects_from(effects), at)
+    number, *before, effects, at = row
+    return number, Event._make((*before, effects_from(effects), at))
 
 
 RECORD_COLUMNS = ("fingerprint", "status", "effects", "seq", "at", "token")
@@ -99,7 +101,9 @@ RECORD_COLUMNS = ("fingerprint", "status", "effects", "seq", "at", "token")
 def recorded_from(row: Row) -> tuple[bytes, Outcome]:
     """Fingerprint and outcome that the event of an applied key, a row of RECORD_COLUMNS, records."""
     fingerprint, status, effects, seq, at, token = row
-    event = Event("record", None, seq, token, None, None, fingerprint, status, effects_from(effects), at)
+    event = Event(
+        "record", None, seq, None, token, None, None, fingerprint, status, effects_from(effects), at
+    )
     return fingerprint, outcome_of(event)
 
 

@@ -19,9 +19,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
-VERSION = "0002"
+VERSION = "0003"
 """The schema that this release reads and writes."""
-KNOWN_VERSIONS = ("0001", "0002")
+KNOWN_VERSIONS = ("0001", "0002", "0003")
 """Every version that it can migrate from, oldest first."""
 
 
@@ -86,6 +86,8 @@ def _scope(metadata: MetaData, prefix: str) -> Table:
         _integer("seq"),
         _integer("last_at"),
         _flag("sealed"),
+        _integer("lease_until", nullable=True),
+        _integer("timeline", nullable=True),
         PrimaryKeyConstraint("tenant", "scope"),
         sqlite_with_rowid=False,
         postgresql_with={"fillfactor": 50},
@@ -122,6 +124,7 @@ def _event(metadata: MetaData, prefix: str) -> Table:
         _text("status", nullable=True),
         _text("effects"),
         _integer("at"),
+        _integer("generation", nullable=True),
     )
     where = text("scope IS NOT NULL")
     columns = table.c.tenant, table.c.scope, table.c.seq
