@@ -132,6 +132,15 @@ def test_no_statement_scans_a_table(world: World, statements: object) -> None:
         assert all("PRIMARY KEY (tenant=? AND namespace=? AND id=?)" in line for line in by_key), name
 
 
+def test_what_is_counted_along_an_index_is_counted_without_reading_a_head(world: World) -> None:
+    shapes = [narrowing.shape(CASES[name].condition) for name in ("all", "a type", "a time range")]
+    counted = [world.plan(read_statements().count(shape)) for shape in shapes]
+    for name in ("count_live", "count_expired", "count_older"):
+        counted.append(world.plan(getattr(guard_statements(), name)))
+    for plan in counted:
+        assert all("COVERING INDEX" in line for line in plan if " txm_item " in line), plan
+
+
 def test_the_log_and_the_ledger_are_read_by_their_keys(world: World) -> None:
     reading, writing = read_statements(), guard_statements()
     assert world.plan(reading.keys) == [

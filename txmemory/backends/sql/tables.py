@@ -141,7 +141,11 @@ def _number_and_tenant(metadata: MetaData) -> tuple[SchemaItem, ...]:
 
 
 def _item(metadata: MetaData, prefix: str) -> Table:
-    """The heads: what is there, and all that a filter or a bound may look at."""
+    """The heads: what is there, and all that a filter or a bound may look at.
+
+    In a file the indexes that are counted along end with what says whether a head is there, so that no head is read:
+    SQLite reads every column that a query names, also one that the index's own condition has settled.
+    """
     table = Table(
         f"{prefix}item",
         metadata,
@@ -161,14 +165,16 @@ def _item(metadata: MetaData, prefix: str) -> Table:
         PrimaryKeyConstraint("tenant", "namespace", "id"),
         sqlite_with_rowid=False,
     )
-    for name, columns, where in (
-        ("age", ("created_at", "id"), "live = 1"),
-        ("kind", ("kind", "created_at", "id"), "live = 1"),
-        ("expiry", ("expires_at", "id"), "live = 1 AND expires_at IS NOT NULL"),
+    in_a_file = metadata.schema is None
+    for name, columns, covered, where in (
+        ("age", ("created_at", "id"), ("live", "expires_at"), "live = 1"),
+        ("kind", ("kind", "created_at", "id"), ("live", "expires_at"), "live = 1"),
+        ("expiry", ("expires_at", "id"), ("live",), "live = 1 AND expires_at IS NOT NULL"),
     ):
+        named = ("tenant", "namespace", *columns, *(covered if in_a_file else ()))
         Index(
             f"{prefix}item_{name}",
-            *(table.c[column] for column in ("tenant", "namespace", *columns)),
+            *(table.c[column] for column in named),
             sqlite_where=text(where),
             postgresql_where=text(where),
         )
@@ -178,7 +184,7 @@ def _item(metadata: MetaData, prefix: str) -> Table:
             f"{prefix}item_{name}",
             table.c.tenant,
             table.c.namespace,
-            text(on_file if metadata.schema is None else on_server),
+            text(on_file if in_a_file else on_server),
             table.c.created_at,
             table.c.id,
             sqlite_where=text(f"live = 1 AND {on_file} IS NOT NULL"),
