@@ -106,6 +106,8 @@ def test_a_filter_is_answered_along_its_index(world: World, name: str) -> None:
 
 ALONG = {
     "get": ["?"],
+    "past": ["?"],
+    "past_of_one": ["?"],
     "figures": ["kind", "entity_id", "conversation_id"],
     "head": ["?"],
     "end_head": ["?"],
@@ -129,7 +131,8 @@ def test_no_statement_scans_a_table(world: World, statements: object) -> None:
         plan = world.plan(getattr(statements, name))
         assert heads(plan) == ALONG.get(name, []), name
         by_key = [line for line in plan if " txm_item " in line and "INDEX" not in line]
-        assert all("PRIMARY KEY (tenant=? AND namespace=? AND id=?)" in line for line in by_key), name
+        id = "id>?" if name == "past" else "id=?"
+        assert all(f"PRIMARY KEY (tenant=? AND namespace=? AND {id})" in line for line in by_key), name
 
 
 def test_the_log_and_the_ledger_are_read_by_their_keys(world: World) -> None:
@@ -141,9 +144,20 @@ def test_the_log_and_the_ledger_are_read_by_their_keys(world: World) -> None:
     assert world.plan(reading.events) == ["SEARCH txm_event USING INTEGER PRIMARY KEY (rowid>?)"]
     (history,) = world.plan(reading.revisions)
     assert "PRIMARY KEY (tenant=? AND namespace=? AND id=? AND revision>?)" in history
+    (time,) = world.plan(reading.time_of)
+    assert "txm_event USING INDEX txm_event_seq (tenant=? AND scope=? AND seq=?)" in time
     ledger, event = world.plan(writing.applied)
     assert "txm_ledger USING PRIMARY KEY (tenant=? AND scope=? AND key=?)" in ledger
     assert "txm_event USING INDEX txm_event_seq (tenant=? AND scope=? AND seq=?)" in event
+
+
+def test_what_was_there_is_found_along_the_ids_and_back_from_each_one_s_newest_revision(world: World) -> None:
+    """Nothing is sorted, and no other namespace is looked at."""
+    for statement in (read_statements().past, read_statements().past_of_one):
+        plan = world.plan(statement)
+        assert not [line for line in plan if "TEMP B-TREE" in line]
+        assert "SEARCH older USING PRIMARY KEY (tenant=? AND namespace=? AND id=?)" in plan
+        assert [line for line in plan if line.removesuffix(" LEFT-JOIN") == REVISION]
 
 
 def _read(name: str, at: str, store: txmemory.Store) -> object:
