@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import zip_longest
 from typing import cast
 
 from txmemory.memories.values import Memory
@@ -110,10 +111,8 @@ def _source(namespace: Namespace, source: Source) -> Guard:
 
 def history_from(revisions: Sequence[Revision]) -> list[HistoryEntry]:
     """A history, oldest first, as the caller sees it: each revision ends with the next."""
-    ends: list[Ended | None] = [
-        Ended(moment(each.at), each.by, cast(Reason, each.reason)) for each in revisions[1:]
-    ]
-    return [_entry(each, ended) for each, ended in zip(revisions, [*ends, None], strict=True)]
+    ends = [Ended(moment(each.at), each.by, cast(Reason, each.reason)) for each in revisions[1:]]
+    return [_entry(each, ended) for each, ended in zip_longest(revisions, ends)]
 
 
 def _entry(revision: Revision, ended: Ended | None) -> HistoryEntry:

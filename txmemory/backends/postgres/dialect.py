@@ -88,7 +88,7 @@ SELECT NOT pg_is_in_recovery()
    AND NOT EXISTS (
        SELECT 1
          FROM pg_locks AS held LEFT JOIN pg_stat_activity AS session ON session.pid = held.pid
-        WHERE held.locktype = 'relation' AND held.granted AND held.mode IN ('RowShareLock', 'RowExclusiveLock')
+        WHERE held.locktype = 'relation' AND held.mode IN ('RowShareLock', 'RowExclusiveLock')
           AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
           AND held.relation IN ({tables})
           AND (%(now)s::int8 IS NOT NULL OR session.xact_start IS NULL
