@@ -15,10 +15,11 @@ from sqlalchemy import bindparam
 import txmemory
 from scripts.benching.scaling import alike, reads
 from tests.plans.cases import CASES, INDEX_OF
-from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
+from tests.plans.loading import AT, LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
 from txmemory import Filter, must
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sqlite.dialect import TABLES, compiled_row, guard_statements, read_statements
+from txmemory.model.query import Past
 
 MOST = 1.5
 """What a call may do among a hundred thousand memories, to what it does among a thousand."""
@@ -182,6 +183,18 @@ def test_a_read_takes_as_many_steps_among_a_hundred_thousand_as_among_a_thousand
     }
     assert {name: (large, small) for name, (large, small) in steps.items() if large > MOST * small} == {}
     assert all(large > 0 for large, _ in steps.values())
+
+
+def test_a_page_of_what_was_there_takes_as_many_steps_among_a_hundred_thousand(world: World) -> None:
+    """However much stands before it and behind it."""
+
+    def page(name: str, after: str, store: txmemory.Store) -> object:
+        query = Past("default", ("memories", name), AT, after=after, limit=100)
+        return store._handle.backend.read(query, 5.0)
+
+    small = world.steps(partial(page, "small", "m-00000500"))
+    for after in ("", "m-00000500", "m-00090000"):
+        assert 0 < world.steps(partial(page, "large", after)) <= MOST * small
 
 
 SWEEPS: dict[str, Filter] = {
