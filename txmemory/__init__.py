@@ -2,16 +2,18 @@
 
 from typing import TYPE_CHECKING, Any
 
+from txmemory.flow.past import PastRefusal
 from txmemory.flow.reading import ReadRefusal
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.consolidation import Consolidated, Consolidation, FailedGroup, Group
 from txmemory.memories.filter import Filter
 from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.statistics import MemoryStats
-from txmemory.memories.translate import Expected, HistoryEntry, Source
+from txmemory.memories.translate import Ended, Expected, HistoryEntry, Source
 from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
 from txmemory.model.address import Fence, Ref
 from txmemory.model.outcome import Outcome, Receipt
+from txmemory.model.past import AsOf, When
 from txmemory.model.refusal import (
     AlreadyExists,
     Contended,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AlreadyExists",
     "AppliedRefusal",
+    "AsOf",
     "AsyncStore",
     "AsyncWriter",
     "Bounds",
@@ -64,6 +67,7 @@ __all__ = [
     "Contended",
     "Corrupted",
     "Custom",
+    "Ended",
     "EntryRefusal",
     "Expected",
     "FailedGroup",
@@ -85,6 +89,7 @@ __all__ = [
     "NotFound",
     "Outcome",
     "OutcomeUnknown",
+    "PastRefusal",
     "PlainRefusal",
     "ReadRefusal",
     "Receipt",
@@ -102,6 +107,7 @@ __all__ = [
     "TooManyToEvict",
     "Unavailable",
     "UpdateRefusal",
+    "When",
     "WriteRefusal",
     "Writer",
     "either",

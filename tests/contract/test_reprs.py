@@ -20,6 +20,6 @@ def test_no_repr_of_a_handle_or_of_a_store_that_is_a_value_shows_anything_privat
     memory = Memory(CANARY, id=CANARY, metadata={CANARY: CANARY}, memory_type=Custom(CANARY))
     store, receipt = InMemoryStore.empty().tenant(TENANT).within(CANARY).write(SCOPE, 1, KEY, [memory])
     handle = Handle(None, Patience(), require_fence=False, tenant=TENANT, namespace=NAMESPACE)
-    backend = store.handle.backend
-    shown = (memory, Filter.by_type(CANARY), store, receipt, store.handle, handle, backend, backend.state)
+    backend = store._handle.backend
+    shown = (memory, Filter.by_type(CANARY), store, receipt, store._handle, handle, backend, backend.state)
     assert leaks(iter(shown)) == []

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from txmemory import Bounds, Fence, Fenced, Filter, InMemoryStore, Memory, either, must
+from txmemory import AsOf, Bounds, Fence, Fenced, Filter, InMemoryStore, Memory, NotFound, either, must
+from txmemory.testing.clock import FakeClock
 from txmemory.testing.sync.storage import MemoryPlace
 
 
@@ -208,3 +209,20 @@ def _everything(value: InMemoryStore) -> object:
     counts = [must(value.applied_count(scope)) for scope in (None, "run", "Run")]
     fences = [either(value.applied(scope, 0, "step-1")[1]) for scope in ("run", "Run")]
     return must(value.recall()), must(value.statistics()), histories, counts, fences
+
+
+def test_a_value_has_a_past_as_a_store_has() -> None:
+    """Of its own: an older value, and one that went another way, do not know of it."""
+    clock = FakeClock()
+    first, made = InMemoryStore.empty(clock=clock).write("run", 1, "1", [Memory("tea", id="a")])
+    clock.advance(timedelta(seconds=1))
+    second, _ = first.write("run", 1, "2", [Memory("coffee", id="a"), Memory("coffee", id="b")])
+    clock.advance(timedelta(seconds=1))
+    third, _ = second.clear()
+    at = must(made).outcome.at
+    for store in (first, second, third):
+        assert [memory.content for memory in must(store.recall(as_of=at)).value] == ["tea"]
+        assert must(store.count(as_of=("run", 1))) == AsOf(1, settled=True, at=at)
+    assert must(third.count(as_of=("run", 2))).value == 2
+    assert either(first.count(as_of=("run", 2))) == NotFound()
+    assert must(third.get("b", as_of=clock())).value is None

@@ -15,9 +15,10 @@ import pytest
 import txmemory
 from scripts.benching.scaling import reads
 from tests.plans.cases import CASES, INDEX_OF
-from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
+from tests.plans.loading import AT, LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
 from txmemory.backends.postgres.dialect import postgres_tables, read_statements
 from txmemory.backends.sql import narrowing
+from txmemory.model.query import Past, Settled
 from txmemory.testing import binaries
 from txmemory.testing.roles import with_options
 from txmemory.testing.server import OwnServer, PostgresServer
@@ -174,6 +175,49 @@ def test_what_is_read_by_its_key_is_found_by_it(world: World, generic: bool) -> 
     assert by(world.plan(statements.events, values, generic=generic), "event") == ["pkey"]
     keys = world.plan(statements.keys, {**values, "after": "key-00000500"}, generic=generic)
     assert by(keys, "ledger") == ["pkey"]
+    time = world.plan(statements.time_of, {**values, "seq": 500}, generic=generic)
+    assert by(time, "event") == ["seq"]
+
+
+@pytest.mark.parametrize("generic", [False, True], ids=["with values", "with any"])
+def test_what_was_there_is_found_along_the_ids_and_back_from_each_one_s_newest_revision(
+    world: World,
+    generic: bool,  # noqa: FBT001  # a case
+) -> None:
+    """Nothing is sorted but one id's revisions, if at all, and no other namespace is looked at."""
+    statements = read_statements(SCHEMA)
+    values: dict[str, Any] = {
+        "tenant": "default",
+        "namespace": '["memories","large"]',
+        "now": None,
+        "at": AT,
+        "id": "m-00000500",
+        "after": "m-00000500",
+        "rows": 1_001,
+    }
+    for statement in (statements.past, statements.past_of_one):
+        plan = world.plan(statement, values, generic=generic)
+        assert (by(plan, "item"), by(plan, "revision")) == (["pkey"], ["pkey"]), plan
+        assert "Sort" not in plan, plan
+
+
+def test_a_page_of_what_was_there_costs_its_rows_among_a_hundred_thousand_as_among_a_thousand(
+    world: World,
+) -> None:
+    """And whether that is settled is asked of no table."""
+
+    def page(name: str) -> object:
+        query = Past("default", ("memories", name), AT, after="m-00000500", limit=100)
+        return world.store._handle.backend.read(query, 5.0)
+
+    scans = world.scans()
+    for _ in range(WARM):
+        page("large"), page("small")
+        world.store._handle.backend.read(Settled("default", AT), 5.0)
+    large, small = world.blocks(partial(page, "large")), world.blocks(partial(page, "small"))
+    assert 0 < large <= MOST * max(small, EACH * 100)
+    assert world.blocks(lambda: world.store._handle.backend.read(Settled("default", AT), 5.0)) == 0
+    assert world.scans() == scans
 
 
 def test_a_read_takes_as_many_blocks_among_a_hundred_thousand_as_among_a_thousand(world: World) -> None:

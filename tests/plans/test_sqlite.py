@@ -15,10 +15,11 @@ from sqlalchemy import bindparam
 import txmemory
 from scripts.benching.scaling import alike, reads
 from tests.plans.cases import CASES, INDEX_OF
-from tests.plans.loading import LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
+from tests.plans.loading import AT, LARGE, RANGES, SCOPES, WRITES, Rows, both, load, load_bounded, page_behind
 from txmemory import Filter, must
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sqlite.dialect import TABLES, compiled_row, guard_statements, read_statements
+from txmemory.model.query import Past
 
 MOST = 1.5
 """What a call may do among a hundred thousand memories, to what it does among a thousand."""
@@ -106,6 +107,8 @@ def test_a_filter_is_answered_along_its_index(world: World, name: str) -> None:
 
 ALONG = {
     "get": ["?"],
+    "past": ["?"],
+    "past_of_one": ["?"],
     "figures": ["kind", "entity_id", "conversation_id"],
     "head": ["?"],
     "end_head": ["?"],
@@ -129,7 +132,8 @@ def test_no_statement_scans_a_table(world: World, statements: object) -> None:
         plan = world.plan(getattr(statements, name))
         assert heads(plan) == ALONG.get(name, []), name
         by_key = [line for line in plan if " txm_item " in line and "INDEX" not in line]
-        assert all("PRIMARY KEY (tenant=? AND namespace=? AND id=?)" in line for line in by_key), name
+        id = "id>?" if name == "past" else "id=?"
+        assert all(f"PRIMARY KEY (tenant=? AND namespace=? AND {id})" in line for line in by_key), name
 
 
 def test_what_is_counted_along_an_index_is_counted_without_reading_a_head(world: World) -> None:
@@ -150,9 +154,20 @@ def test_the_log_and_the_ledger_are_read_by_their_keys(world: World) -> None:
     assert world.plan(reading.events) == ["SEARCH txm_event USING INTEGER PRIMARY KEY (rowid>?)"]
     (history,) = world.plan(reading.revisions)
     assert "PRIMARY KEY (tenant=? AND namespace=? AND id=? AND revision>?)" in history
+    (time,) = world.plan(reading.time_of)
+    assert "txm_event USING INDEX txm_event_seq (tenant=? AND scope=? AND seq=?)" in time
     ledger, event = world.plan(writing.applied)
     assert "txm_ledger USING PRIMARY KEY (tenant=? AND scope=? AND key=?)" in ledger
     assert "txm_event USING INDEX txm_event_seq (tenant=? AND scope=? AND seq=?)" in event
+
+
+def test_what_was_there_is_found_along_the_ids_and_back_from_each_one_s_newest_revision(world: World) -> None:
+    """Nothing is sorted, and no other namespace is looked at."""
+    for statement in (read_statements().past, read_statements().past_of_one):
+        plan = world.plan(statement)
+        assert not [line for line in plan if "TEMP B-TREE" in line]
+        assert "SEARCH older USING PRIMARY KEY (tenant=? AND namespace=? AND id=?)" in plan
+        assert [line for line in plan if line.removesuffix(" LEFT-JOIN") == REVISION]
 
 
 def _read(name: str, at: str, store: txmemory.Store) -> object:
@@ -177,6 +192,18 @@ def test_a_read_takes_as_many_steps_among_a_hundred_thousand_as_among_a_thousand
     }
     assert {name: (large, small) for name, (large, small) in steps.items() if large > MOST * small} == {}
     assert all(large > 0 for large, _ in steps.values())
+
+
+def test_a_page_of_what_was_there_takes_as_many_steps_among_a_hundred_thousand(world: World) -> None:
+    """However much stands before it and behind it."""
+
+    def page(name: str, after: str, store: txmemory.Store) -> object:
+        query = Past("default", ("memories", name), AT, after=after, limit=100)
+        return store._handle.backend.read(query, 5.0)
+
+    small = world.steps(partial(page, "small", "m-00000500"))
+    for after in ("", "m-00000500", "m-00090000"):
+        assert 0 < world.steps(partial(page, "large", after)) <= MOST * small
 
 
 SWEEPS: dict[str, Filter] = {

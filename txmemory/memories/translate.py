@@ -1,8 +1,9 @@
 """Memories to items and back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import zip_longest
 from typing import cast
 
 from txmemory.memories.values import Memory
@@ -20,10 +21,20 @@ Expected = Mapping[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """When a revision was the newest no longer, by the holder who was named, and why: what the next one says."""
+
+    at: datetime
+    by: str | None = field(repr=False)
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryEntry:
     """One revision in the life of an id. `memory` is None where it was removed; `reason` says why it came or went.
 
-    `reason` is one of stored, replaced, deleted, cleared, evicted, expired; `by` the holder who was named.
+    `reason` is one of stored, replaced, deleted, cleared, evicted, expired; `by` the holder who was named; `ended` is
+    None while it is the newest.
     """
 
     revision: int
@@ -31,6 +42,7 @@ class HistoryEntry:
     at: datetime
     by: str | None = field(repr=False)
     reason: Reason
+    ended: Ended | None = None
 
 
 def puts_of(namespace: Namespace, memories: Iterable[Memory]) -> tuple[Put, ...]:
@@ -97,11 +109,16 @@ def _source(namespace: Namespace, source: Source) -> Guard:
             raise TypeError("remove takes memories, refs, ids or (id, revision)")
 
 
-def history_entry_from(revision: Revision) -> HistoryEntry:
-    """One revision as the caller sees it."""
+def history_from(revisions: Sequence[Revision]) -> list[HistoryEntry]:
+    """A history, oldest first, as the caller sees it: each revision ends with the next."""
+    ends = [Ended(moment(each.at), each.by, cast(Reason, each.reason)) for each in revisions[1:]]
+    return [_entry(each, ended) for each, ended in zip_longest(revisions, ends)]
+
+
+def _entry(revision: Revision, ended: Ended | None) -> HistoryEntry:
     memory = None
     if revision.item is not None:
         stored = Stored(revision.address, revision.revision, revision.item, revision.created_at)
         memory = Memory.found(stored)
     reason = cast(Reason, revision.reason)
-    return HistoryEntry(revision.revision, memory, moment(revision.at), revision.by, reason)
+    return HistoryEntry(revision.revision, memory, moment(revision.at), revision.by, reason, ended)

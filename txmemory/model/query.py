@@ -94,6 +94,42 @@ class Revisions(Query[Revision]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Past(Query[tuple[str, Stored | None]]):
+    """Ids of a namespace that were ever stored to, by code point, behind `after`, each with the item as of `at`.
+
+    That is the newest revision that is no younger; None where there was none, where the item had ended, or where that
+    revision has expired by now. With an `id` it is asked for that one alone.
+    """
+
+    tenant: str
+    namespace: Namespace
+    at: int
+    id: str | None = None
+    after: str = ""
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TimeOf(Query[int]):
+    """The time of record of an event of a scope: one row, or none where there is no such event."""
+
+    tenant: str
+    scope: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Settled(Query[bool]):
+    """Whether all that will ever be recorded of `at` and before is committed: one row. What cannot be told is not so.
+
+    What a later query sees then holds all of it.
+    """
+
+    tenant: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Events(Query[tuple[int, Event]]):
     """The tenant's log by row id, behind row `after`."""
 

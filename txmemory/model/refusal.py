@@ -47,7 +47,7 @@ class Sealed(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class NotFound(Refusal):
-    """Nothing is live at the id."""
+    """Nothing is live at the id, or no such event is there to read as of."""
 
 
 @dataclass(frozen=True, slots=True)

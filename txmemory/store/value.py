@@ -11,13 +11,10 @@ from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options
 from txmemory.drive import Patience, run
 from txmemory.flow import writing
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Answer, Flow
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter, condition_of
-from txmemory.memories.scored import ScoredMemory
-from txmemory.memories.statistics import MemoryStats
-from txmemory.memories.translate import Expected, HistoryEntry, Source, put_of
+from txmemory.memories.translate import Expected, Source, put_of
 from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
 from txmemory.model.address import Address, Presenter, checked_id
@@ -35,13 +32,13 @@ from txmemory.rules.settling import (
     WriteRefusal,
 )
 from txmemory.store.core import Handle
-from txmemory.store.sync.store import Store
+from txmemory.store.sync.reads import Reads
 
 _ALL = Filter.all()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InMemoryStore:
+class InMemoryStore(Reads):
     """A store that is a value: applied keys and fencing tokens are part of it.
 
     Every call that may change something answers (the store to use next, result) and leaves this one as it was. Going
@@ -54,7 +51,7 @@ class InMemoryStore:
     (0, 1)
     """
 
-    handle: Handle[InMemory]
+    _handle: Handle[InMemory]
 
     @classmethod
     def empty(cls, *, clock: Callable[[], datetime] | None = None) -> "InMemoryStore":
@@ -67,11 +64,11 @@ class InMemoryStore:
 
     def tenant(self, name: str) -> "InMemoryStore":
         """The same store, standing in another tenant."""
-        return InMemoryStore(self.handle.of_tenant(name))
+        return InMemoryStore(self._handle.of_tenant(name))
 
     def within(self, *parts: str, bounds: Bounds | None = None) -> "InMemoryStore":
         """The same store, standing in a namespace below this one."""
-        return InMemoryStore(self.handle.within(parts, bounds))
+        return InMemoryStore(self._handle.within(parts, bounds))
 
     def write(
         self,
@@ -87,9 +84,9 @@ class InMemoryStore:
         generation: int = 0,
     ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
         """Stores `add` exactly once under the key. See `Writer.write`."""
-        command = self.handle.write("write", key, add, (), expect, bounds, on_mismatch)
+        command = self._handle.write("write", key, add, (), expect, bounds, on_mismatch)
         return self._next(
-            writing.write(command, self.handle.tenant, Presenter(scope, token, generation, holder))
+            writing.write(command, self._handle.tenant, Presenter(scope, token, generation, holder))
         )
 
     def replace(
@@ -107,9 +104,9 @@ class InMemoryStore:
         generation: int = 0,
     ) -> tuple["InMemoryStore", Result[Receipt, WriteRefusal]]:
         """Stores `add` and ends all of `remove` once, or does nothing for ever. See `Writer.replace`."""
-        command = self.handle.write("replace", key, add, remove, expect, bounds, on_mismatch)
+        command = self._handle.write("replace", key, add, remove, expect, bounds, on_mismatch)
         return self._next(
-            writing.write(command, self.handle.tenant, Presenter(scope, token, generation, holder))
+            writing.write(command, self._handle.tenant, Presenter(scope, token, generation, holder))
         )
 
     def write_many(
@@ -124,36 +121,36 @@ class InMemoryStore:
         generation: int = 0,
     ) -> tuple["InMemoryStore", Result[tuple[Result[Receipt, EntryRefusal], ...], ManyRefusal]]:
         """Several writes at once, each under its own key. See `Writer.write_many`."""
-        command = self.handle.write_many(writes, bounds, on_mismatch)
+        command = self._handle.write_many(writes, bounds, on_mismatch)
         presenter = Presenter(scope, token, generation, holder)
-        return self._next(writing.write_many(command, self.handle.tenant, presenter))
+        return self._next(writing.write_many(command, self._handle.tenant, presenter))
 
     def applied(
         self, scope: str, token: int, key: str, *, holder: str | None = None, generation: int = 0
     ) -> tuple["InMemoryStore", Result[Outcome | None, AppliedRefusal]]:
         """The outcome recorded for the key; with a newer token the next store fences older ones."""
         presenter = Presenter(scope, token, generation, holder)
-        return self._next(writing.applied(wanted.Applied(key), self.handle.tenant, presenter))
+        return self._next(writing.applied(wanted.Applied(key), self._handle.tenant, presenter))
 
     def forget_applied(
         self, scope: str, token: int, key: str, *, holder: str | None = None, generation: int = 0
     ) -> tuple["InMemoryStore", Result[bool, ForgetRefusal]]:
         """Takes the key away and answers whether it was there."""
         presenter = Presenter(scope, token, generation, holder)
-        return self._next(writing.forget_applied(wanted.ForgetApplied(key), self.handle.tenant, presenter))
+        return self._next(writing.forget_applied(wanted.ForgetApplied(key), self._handle.tenant, presenter))
 
     def seal(
         self, scope: str, token: int, *, holder: str | None = None, generation: int = 0
     ) -> tuple["InMemoryStore", Result[int, SealRefusal]]:
         """Finishes the scope and answers how many keys it frees."""
-        return self._next(writing.seal(self.handle.tenant, Presenter(scope, token, generation, holder)))
+        return self._next(writing.seal(self._handle.tenant, Presenter(scope, token, generation, holder)))
 
     def store(
         self, memory: Memory, *, bounds: Bounds | None = None
     ) -> tuple["InMemoryStore", Result[Outcome, StoreRefusal]]:
         """Stores one memory without a key."""
-        command = wanted.Swap((put_of(self.handle.namespace, memory),), (), self.handle.limits(bounds))
-        return self._next(writing.swap(command, self.handle.tenant))
+        command = wanted.Swap((put_of(self._handle.namespace, memory),), (), self._handle.limits(bounds))
+        return self._next(writing.swap(command, self._handle.tenant))
 
     def store_all(
         self, memories: Iterable[Memory], *, bounds: Bounds | None = None
@@ -165,101 +162,42 @@ class InMemoryStore:
         self, add: Iterable[Memory], remove: Iterable[Memory | str], *, bounds: Bounds | None = None
     ) -> tuple["InMemoryStore", Result[Outcome | None, StoreRefusal]]:
         """Stores all of `add` and ends what is there of `remove`. See `Store.swap`."""
-        command = self.handle.swap(add, remove, bounds)
+        command = self._handle.swap(add, remove, bounds)
         if command is None:
             return self, Success(None)
-        return self._next(writing.swap(command, self.handle.tenant))
+        return self._next(writing.swap(command, self._handle.tenant))
 
     def update(
         self, id: str, change: Callable[[Memory], Memory]
     ) -> tuple["InMemoryStore", Result[Outcome, UpdateRefusal]]:
         """Stores what `change` makes of the memory with this id. See `Store.update`."""
-        handle = self.handle
+        handle = self._handle
         address, changed = Address(handle.namespace, checked_id(id)), handle.changed_by(change)
         return self._next(writing.update(handle.tenant, address, changed, handle.limits(None)))
 
     def delete(self, id: str) -> tuple["InMemoryStore", Result[bool, PlainRefusal]]:
         """Ends the memory with this id and answers whether it was there."""
-        command = wanted.Delete(Address(self.handle.namespace, checked_id(id)))
-        store, result = self._next(writing.delete(command, self.handle.tenant))
+        command = wanted.Delete(Address(self._handle.namespace, checked_id(id)))
+        store, result = self._next(writing.delete(command, self._handle.tenant))
         return store, result.map(lambda outcome: bool(outcome.removed))
 
     def delete_matching(self, filter: Filter) -> tuple["InMemoryStore", Result[int, PlainRefusal]]:
         """Ends every memory that the filter accepts and answers how many."""
-        command = wanted.DeleteMatching(self.handle.namespace, condition_of(filter))
-        return self._next(writing.delete_matching(command, self.handle.tenant))
+        command = wanted.DeleteMatching(self._handle.namespace, condition_of(filter))
+        return self._next(writing.delete_matching(command, self._handle.tenant))
 
     def clear(self) -> tuple["InMemoryStore", Result[int, PlainRefusal]]:
         """Ends every memory of this namespace and answers how many; applied keys and tokens stay."""
-        store, result = self._next(writing.clear(wanted.Clear(self.handle.namespace), self.handle.tenant))
+        store, result = self._next(writing.clear(wanted.Clear(self._handle.namespace), self._handle.tenant))
         return store, result.map(lambda outcome: len(outcome.removed))
 
     def trim(self, bounds: Bounds | None = None) -> tuple["InMemoryStore", Result[int, PlainRefusal]]:
         """Evicts what is over the bounds, or over those of this handle, and answers how many that were."""
-        return self._next(writing.trim(self.handle.bound(bounds), self.handle.tenant))
-
-    def get(self, id: str) -> Result[Memory | None, ReadRefusal]:
-        """The memory with this id, or None."""
-        return self._reader.get(id)
-
-    def exists(self, id: str) -> Result[bool, ReadRefusal]:
-        """Whether a memory with this id is there."""
-        return self._reader.exists(id)
-
-    def recall(self, filter: Filter = _ALL, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories that the filter accepts."""
-        return self._reader.recall(filter, limit)
-
-    def recent(self, limit: int = 10, filter: Filter = _ALL) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories that the filter accepts."""
-        return self._reader.recent(limit, filter)
-
-    def conversation(self, conversation_id: str, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories of this conversation, the oldest of them first."""
-        return self._reader.conversation(conversation_id, limit)
-
-    def entity(self, entity_id: str) -> Result[list[Memory], ReadRefusal]:
-        """All memories of this entity, the newest first."""
-        return self._reader.entity(entity_id)
-
-    def important(self, threshold: float = 0.5, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories with an importance of at least `threshold`."""
-        return self._reader.important(threshold, limit)
-
-    def search(
-        self, query: str, top_k: int = 10, filter: Filter = _ALL
-    ) -> Result[list[ScoredMemory], ReadRefusal]:
-        """The `top_k` memories that answer the words of the query best, of those that the filter accepts."""
-        return self._reader.search(query, top_k, filter)
-
-    def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
-        """How many memories the filter accepts."""
-        return self._reader.count(filter)
-
-    def statistics(self) -> Result[MemoryStats, ReadRefusal]:
-        """The figures of this namespace."""
-        return self._reader.statistics()
-
-    def history(self, id: str) -> Result[list[HistoryEntry], ReadRefusal]:
-        """Every revision that this id ever had, oldest first."""
-        return self._reader.history(id)
-
-    def keys(self, scope: str, *, after: str = "", limit: int = 1_000) -> Result[list[str], ReadRefusal]:
-        """Applied keys of a scope by code point, behind `after`."""
-        return self._reader.keys(scope, after=after, limit=limit)
-
-    def applied_count(self, scope: str | None = None) -> Result[int, ReadRefusal]:
-        """How many applied keys the scope, or the tenant, holds."""
-        return self._reader.applied_count(scope)
-
-    @property
-    def _reader(self) -> Store:
-        """What reads here: no call through it changes anything."""
-        return Store(self.handle)
+        return self._next(writing.trim(self._handle.bound(bounds), self._handle.tenant))
 
     def _next(self, flow: Flow[Answer]) -> tuple["InMemoryStore", Answer]:
-        backend = self.handle.backend.copy()
-        answer = run(flow, backend, self.handle.patience)
+        backend = self._handle.backend.copy()
+        answer = run(flow, backend, self._handle.patience)
         if not backend.changed:
             return self, answer
-        return InMemoryStore(replace(self.handle, backend=backend)), answer
+        return InMemoryStore(replace(self._handle, backend=backend)), answer

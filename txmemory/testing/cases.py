@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeVar
 
 Case = Callable[..., Any]
 AnyCase = TypeVar("AnyCase", bound=Case)
-Need = Literal["joining", "persistence", "sharing"]
+Need = Literal["joining", "persistence", "settling", "sharing"]
 """`joining`: a caller's own connection can share a transaction with a store. `persistence`: the data outlive every
-open store. `sharing`: several stores, each with its own clock, see it."""
+open store. `settling`: it can tell whether anything of an earlier time is under way. `sharing`: several stores, each
+with its own clock, see it."""
 
 
 def needs(*wanted: Need) -> Callable[[AnyCase], AnyCase]:

@@ -196,6 +196,26 @@ class Machine(RuleBasedStateMachine):
         assert told == [row for row in expected if row[0] == id]
         assert must(self.run(store.exists(id))) is (got is not None)
 
+    @rule(place=places, back=st.integers(0, 20), limit=st.integers(0, 8), id=names)
+    def read_as_of(self, place: str, back: int, limit: int, id: str) -> None:
+        """What was there as of an earlier event, which is named by its scope and seq, or by its time."""
+        events = [event for _, event in self.run(self.storage.events())]
+        if not events:
+            return
+        event = events[-1 - back % len(events)]
+        as_of = moment(event.at) if event.scope is None or back % 2 else (event.scope, event.seq)
+        then: dict[str, int] = {}
+        for effect in (effect for each in events if each.at <= event.at for effect in each.effects):
+            if effect.namespace == ("memories", *filter(None, [place])):
+                then[effect.id] = max(effect.revision, then.get(effect.id, 0))
+        expected, store = self.model.recall(place, then), self.at(place)
+        found = must(self.run(store.recall(limit=limit, as_of=as_of)))
+        assert [(one.id, one.content, one.timestamp, one.revision) for one in found.value] == expected[:limit]
+        assert must(self.run(store.count(as_of=as_of))).value == len(expected)
+        assert must(self.run(store.exists(id, as_of=as_of))).value is (id in {row[0] for row in expected})
+        over = found.at < self.storage.clock() and "settling" not in self.storage.lacks
+        assert (found.at, found.settled) == (moment(event.at), over)
+
     @rule(place=places, id=names)
     def history(self, place: str, id: str) -> None:
         """The history of one id."""
@@ -206,11 +226,16 @@ class Machine(RuleBasedStateMachine):
                 one.memory and one.memory.timestamp,
                 one.reason,
                 one.by,
+                one.ended and (one.ended.reason, one.ended.by),
             )
             for one in must(self.run(self.at(place).history(id)))
         ]
         expected = self.model.history(place, id)
-        assert told == [(one.number, one.content, one.created, one.reason, one.by) for one in expected]
+        ends = [*((one.reason, one.by) for one in expected[1:]), None]
+        assert told == [
+            (one.number, one.content, one.created, one.reason, one.by, ended)
+            for one, ended in zip(expected, ends, strict=False)
+        ]
 
     @rule(scope=scopes)
     def ledger(self, scope: str) -> None:

@@ -198,9 +198,15 @@ class Model:
 
     # ---- reads -----------------------------------------------------------------------------------
 
-    def recall(self, place: str) -> list[tuple[str, str, datetime | None, int]]:
-        """(id, content, timestamp, revision) of what is there, in the order of a recall."""
-        found = [(id, one.content or "", one.created, one.number) for id, one in self._live(place).items()]
+    def recall(
+        self, place: str, then: Mapping[str, int] | None = None
+    ) -> list[tuple[str, str, datetime | None, int]]:
+        """(id, content, timestamp, revision) of what is there, in the order of a recall.
+
+        With `then` of what was there when these revisions of ids were the newest, and no other id was known.
+        """
+        there = self._live(place) if then is None else self._then(place, then)
+        found = [(id, one.content or "", one.created, one.number) for id, one in there.items()]
         return sorted(found, key=lambda row: (row[2], row[0]), reverse=True)
 
     def kinds(self, place: str) -> dict[str, int]:
@@ -275,6 +281,10 @@ class Model:
     def _live(self, place: str) -> dict[str, Revision]:
         histories = self.items.get(place, {})
         return {id: history[-1] for id, history in histories.items() if history[-1].content is not None}
+
+    def _then(self, place: str, numbers: Mapping[str, int]) -> dict[str, Revision]:
+        found = {id: self.items[place][id][number - 1] for id, number in numbers.items()}
+        return {id: one for id, one in found.items() if one.content is not None}
 
     def _put(self, place: str, puts: Iterable[Given], by: str | None, now: datetime) -> Refs:
         added = []

@@ -1,5 +1,6 @@
 """The portable backend on a SQLite file: only for callers that block."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sqlalchemy import create_engine
@@ -8,8 +9,9 @@ import txmemory
 from txmemory import Store
 from txmemory.backends.opening import Options, open_backend
 from txmemory.port import Backend
+from txmemory.testing.cases import Need
 from txmemory.testing.sync.callers import Caller
-from txmemory.testing.sync.portable import EngineCaller
+from txmemory.testing.sync.portable import UNSETTLED, EngineCaller
 from txmemory.testing.sync.storage import SECONDS, Clock, SqliteFile
 
 
@@ -17,6 +19,7 @@ class PortableSqliteFile(SqliteFile):
     """An SQLite file that several stores open, each over an engine of its own."""
 
     name = "portable-sqlite"
+    lacks: Mapping[Need, str] = {"settling": UNSETTLED}
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from txmemory.backends.inmemory.state import State
+from txmemory.model.address import Address
 from txmemory.model.filter import Condition, Everything
 from txmemory.model.item import Stored
 from txmemory.model.query import (
@@ -16,14 +17,17 @@ from txmemory.model.query import (
     KeyCount,
     Keys,
     Page,
+    Past,
     Query,
     Revisions,
     Select,
+    Settled,
+    TimeOf,
     Totals,
 )
 from txmemory.rules import order
 from txmemory.rules.matches import matches
-from txmemory.rules.visible import live_revision
+from txmemory.rules.visible import as_of, live_revision
 
 Row = TypeVar("Row")
 
@@ -51,6 +55,13 @@ def answer(state: State, query: Query[Any], now: int) -> Page[Any]:
         case Revisions(tenant=tenant, address=address, after=after, limit=limit):
             history = state.revisions.get((tenant, address), ())
             return _page([each for each in history if each.revision > after], limit)
+        case Past(limit=limit):
+            return _page(_past(state, query, now), limit)
+        case TimeOf(tenant=tenant, scope=scope, seq=seq):
+            here = (event for owner, event in state.events.values() if owner == tenant)
+            return Page(tuple(event.at for event in here if (event.scope, event.seq) == (scope, seq)))
+        case Settled(at=at):
+            return Page((at < now,))  # under the lock nothing is under way
         case Events(tenant=tenant, after=after, limit=limit):
             log = [
                 (row, event)
@@ -79,6 +90,17 @@ def _selected(
             stored = state.stored(query.tenant, head)
             if matches(condition, stored):
                 yield stored
+
+
+def _past(state: State, query: Past, now: int) -> list[tuple[str, Stored | None]]:
+    """One more than the page holds, where there are more."""
+    heads = state.heads.get((query.tenant, query.namespace), {})
+    if query.id is None:
+        ids = sorted(id for id in heads if id > query.after)[: query.limit + 1]
+    else:
+        ids = [query.id] if query.id in heads else []
+    histories = (state.revisions[query.tenant, Address(query.namespace, id)] for id in ids)
+    return [(id, as_of(history, query.at, now)) for id, history in zip(ids, histories, strict=True)]
 
 
 def _totals(found: Sequence[Stored]) -> Totals:

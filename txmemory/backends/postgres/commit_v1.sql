@@ -197,6 +197,11 @@ BEGIN
             h_open[v_place] := true;
         END IF;
     END LOOP;
+    IF p_scope IS NULL THEN
+        -- the clock is read behind a lock that others can see, as that of the scope's row is: by it they know that
+        -- something of this time is under way
+        LOCK TABLE @schema@.item IN ROW SHARE MODE;
+    END IF;
     v_now := coalesce(p_clock, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
     IF cardinality(p_bound_namespaces) = 0 AND v_ordinal = cardinality(p_change_places)
        AND p_sweep_namespace IS NULL

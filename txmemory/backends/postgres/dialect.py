@@ -82,6 +82,33 @@ SELECT extract(epoch FROM pg_postmaster_start_time())::text, current_database():
 """Which server and database a connection speaks to, its isolation level, and its limits in milliseconds."""
 
 
+_SETTLED = """
+SELECT NOT pg_is_in_recovery()
+   AND %(at)s::int8 < coalesce(%(now)s::int8, floor(extract(epoch FROM statement_timestamp()) * 1000000)::int8)
+   AND NOT EXISTS (
+       SELECT 1
+         FROM pg_locks AS held LEFT JOIN pg_stat_activity AS session ON session.pid = held.pid
+        WHERE held.locktype = 'relation' AND held.mode IN ('RowShareLock', 'RowExclusiveLock')
+          AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          AND held.relation IN ({tables})
+          AND (%(now)s::int8 IS NOT NULL OR session.xact_start IS NULL
+               OR floor(extract(epoch FROM session.xact_start) * 1000000)::int8 <= %(at)s::int8))
+"""
+
+
+@cache
+def settled(schema: str) -> str:
+    """Asks whether all that was recorded until then is committed: nobody holds what a writer does who may be older.
+
+    The statement's own time is from before the locks are looked at. Every writer locks a row, and so a table, before
+    the clock is read. One whose transaction began later has a later time; when another role's began, or that of
+    a prepared one, is not told.
+    """
+    here = _dialect.identifier_preparer.quote_schema(schema).replace("'", "''")
+    tables = (f"'{here}.{name}'::regclass" for name in ("scope", "namespace", "item"))
+    return _SETTLED.format(tables=", ".join(tables))
+
+
 @cache
 def joined_call(schema: str) -> str:
     """The same call in a caller's transaction, for the rest of which two limits are set behind it."""

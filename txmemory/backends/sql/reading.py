@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 
 from txmemory.backends.sql import narrowing
+from txmemory.backends.sql.past import past
 from txmemory.backends.sql.rows import (
     CONTENT_COLUMNS,
     EVENT_COLUMNS,
@@ -40,9 +41,12 @@ from txmemory.model.query import (
     KeyCount,
     Keys,
     Page,
+    Past,
     Query,
     Revisions,
     Select,
+    Settled,
+    TimeOf,
     Totals,
 )
 from txmemory.rules import order
@@ -90,6 +94,14 @@ class ReadStatements(Generic[Statement]):
                 here = {**_here(tenant, address.namespace), "id": address.id}
                 here |= {"after": after, "rows": limit + 1}
                 return Asked(self.revisions, (here,), _page(lambda row: revision_from(address, row), limit))
+            case Past():
+                return self._past(query, clock())
+            case TimeOf(tenant=tenant, scope=scope, seq=seq):
+                event = {"tenant": tenant, "scope": scope, "seq": seq}
+                return Asked(self.time_of, (event,), _all(lambda row: row[0]))
+            case Settled():
+                # Plain statements cannot see what others have under way, so nothing is asked.
+                return Asked(self.time_of, (), lambda _: Page((False,)))
             case Events(tenant=tenant, after=after, limit=limit):
                 behind = {"tenant": tenant, "after": after, "rows": limit + 1}
                 return Asked(self.events, (behind,), _page(event_from, limit))
@@ -110,6 +122,17 @@ class ReadStatements(Generic[Statement]):
             here["after_created_at"], here["after_id"] = query.after
         statement = self.select(narrowing.shape(query.condition), behind=query.after is not None)
         return Asked(statement, (here,), _page(lambda row: stored_from(query.namespace, row), query.limit))
+
+    def _past(self, query: Past, now: int | None) -> Asked[Statement]:
+        here = {**_here(query.tenant, query.namespace), "at": query.at, "now": now}
+
+        def was(row: Row) -> tuple[str, Stored | None]:
+            return row[0], None if row[1] is None else stored_from(query.namespace, row)
+
+        if query.id is not None:
+            return Asked(self.past_of_one, ({**here, "id": query.id},), _all(was))
+        behind = {**here, "after": query.after, "rows": query.limit + 1}
+        return Asked(self.past, (behind,), _page(was, query.limit))
 
     @cached_property
     def get(self) -> Statement:
@@ -201,6 +224,23 @@ class ReadStatements(Generic[Statement]):
         return self._compile(statement.limit(ROWS).offset(ZERO))
 
     @cached_property
+    def past(self) -> Statement:
+        """What there was in a namespace, by id."""
+        return self._compile(past(self._spelling, one=False))
+
+    @cached_property
+    def past_of_one(self) -> Statement:
+        """What there was at an id."""
+        return self._compile(past(self._spelling, one=True))
+
+    @cached_property
+    def time_of(self) -> Statement:
+        """When an event of a scope was recorded."""
+        event = self._tables.event
+        this = (event.c[name] == bindparam(name) for name in ("tenant", "scope", "seq"))
+        return self._compile(select(event.c.at).where(*this))
+
+    @cached_property
     def events(self) -> Statement:
         """A tenant's log."""
         event = self._tables.event
@@ -276,6 +316,10 @@ def _totals(found: Sequence[Rows]) -> Page[Totals]:
 
 def _one(found: Sequence[Rows]) -> Page[Any]:
     return Page((found[0][0][0],))
+
+
+def _all(make: Callable[[Row], Any]) -> Callable[[Sequence[Rows]], Page[Any]]:
+    return lambda found: Page(tuple(make(row) for row in found[0]))
 
 
 def _page(make: Callable[[Row], Any], limit: int) -> Callable[[Sequence[Rows]], Page[Any]]:

@@ -17,7 +17,7 @@ from txmemory.backends.sqlite.joining import AsyncJoinedSqlite, JoinedSqlite
 from txmemory.backends.sqlite.reading import Readers
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.model.commit import Commit, RemoveWhere, Reply
-from txmemory.model.query import Page, Query
+from txmemory.model.query import Page, Query, Settled
 from txmemory.port import Busy, Closed
 
 Row = TypeVar("Row")
@@ -141,6 +141,9 @@ class Sqlite:
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self.lifetime.check()
+        if isinstance(query, Settled):
+            settled: Page[Any] = Page((self.writer.settled(query.at),))
+            return settled
         asked = read_statements().asked(query, self._clock)
         page: Page[Any] = asked.page([self._fetch(asked.statement, each) for each in asked.bindings])
         return page

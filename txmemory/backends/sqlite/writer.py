@@ -90,12 +90,14 @@ class Writer:
         self._check = check
         self._statements = statements
         self._clock = clock
+        self._locked_at: int | None = None
+        """The clock as it was last read while the file's write lock was held: what was older is committed since."""
         self._identity = place.identity()
         self._held: object = self._identity or self  # a database in memory is nobody else's
         hold(self._held)
         self._connection: sqlite3.Connection | None = connection
         ask_in_turns(connection)
-        self._tables = SqliteTables(connection, statements, clock)
+        self._tables = SqliteTables(connection, statements, self._now)
         self._turn = 0
         self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._accepting = threading.Lock()
@@ -139,6 +141,41 @@ class Writer:
                 raise Closed("the store is closed")
             with translated():
                 return self._usable().execute(statement, values).fetchall()
+
+    def settled(self, at: int) -> bool:
+        """Whether all that is as old as that is committed: since then the write lock was held here, or it is free.
+
+        It waits for nobody. Where others write just now and nothing is known of a later moment, that is a no.
+        """
+        if at >= self._clock():
+            return False
+        known = self._locked_at if self.place.identity() == self._identity else None
+        return (known is not None and at < known) or self._is_free()
+
+    def _is_free(self) -> bool:
+        if not self.between.acquire(blocking=False):
+            return False
+        try:
+            if self._closed:
+                raise Closed("the store is closed")
+            connection = self._usable()
+            try:
+                take_write_lock(connection, 0.0)
+            except sqlite3.Error:
+                return False
+            try:
+                self._now()
+            finally:
+                self._undo(connection)
+        finally:
+            self.between.release()
+        return True
+
+    def _now(self) -> int:
+        """The clock, which is read under the write lock alone."""
+        now = self._clock()
+        self._locked_at = now
+        return now
 
     def stop(self) -> None:
         """Takes no more; the thread and the connection end with what was submitted."""
@@ -264,10 +301,10 @@ class Writer:
                 try:
                     self._check(connection)
                     ask_in_turns(connection)
-                    tables = SqliteTables(connection, self._statements, self._clock)
+                    tables = SqliteTables(connection, self._statements, self._now)
                 except BaseException:
                     connection.close()
                     raise
-            self._tables, self._identity = tables, identity
+            self._tables, self._identity, self._locked_at = tables, identity, None
             self._connection = connection  # last: an interrupt before it leaves a writer that connects anew
         return self._connection

@@ -1,5 +1,5 @@
 # Generated from ../aio/store.py by scripts/generate. Do not edit.
-"""The open store: handles on tenants and namespaces, plain calls, reads."""
+"""The open store: handles on tenants and namespaces, plain calls."""
 
 from collections.abc import Callable, Iterable
 from types import TracebackType
@@ -8,25 +8,20 @@ from typing import Self, TypeVar
 from returns.result import Failure, Result, Success
 
 from txmemory.drive import run
-from txmemory.flow import reading, searching, writing
-from txmemory.flow.reading import ReadRefusal
-from txmemory.flow.requests import Answer, Flow
+from txmemory.flow import writing
+from txmemory.flow.requests import Flow
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter, condition_of
-from txmemory.memories.scored import ScoredMemory
-from txmemory.memories.statistics import MemoryStats, stats_from
-from txmemory.memories.translate import HistoryEntry, history_entry_from, put_of
+from txmemory.memories.translate import put_of
 from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
-from txmemory.model import limits
-from txmemory.model.address import Address, Presenter, checked_id, checked_scope
-from txmemory.model.canonical import checked_integer, checked_text
+from txmemory.model.address import Address, Presenter, checked_id
 from txmemory.model.outcome import Outcome
 from txmemory.model.refusal import FenceRequired, Refusal
 from txmemory.port import Backend
-from txmemory.rules import words
 from txmemory.rules.settling import PlainRefusal, StoreRefusal, UpdateRefusal
 from txmemory.store.core import Handle
+from txmemory.store.sync.reads import Reads
 from txmemory.store.sync.writer import Writer
 
 _ALL = Filter.all()
@@ -34,14 +29,16 @@ Value = TypeVar("Value")
 AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
-class Store:
+class Store(Reads):
     """An open store, standing in one namespace of one tenant. Made by `txmemory.open`; safe to share.
 
     Handles made by `tenant` and `within` share the backend; closing one closes it for all.
     """
 
+    _handle: Handle[Backend]
+
     def __init__(self, handle: Handle[Backend]) -> None:
-        self._handle = handle
+        super().__init__(handle)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -173,93 +170,6 @@ class Store:
         In transactions of at most 1,000 evictions each, so that it can be broken off and begun again.
         """
         return self._plain(writing.trim(self._handle.bound(bounds), self._handle.tenant))
-
-    def get(self, id: str) -> Result[Memory | None, ReadRefusal]:
-        """The memory with this id, or None."""
-        handle = self._handle
-        found = self._read(reading.get(handle.tenant, Address(handle.namespace, checked_id(id))))
-        return found.map(lambda stored: None if stored is None else Memory.found(stored))
-
-    def exists(self, id: str) -> Result[bool, ReadRefusal]:
-        """Whether a memory with this id is there."""
-        handle = self._handle
-        found = self._read(reading.get(handle.tenant, Address(handle.namespace, checked_id(id))))
-        return found.map(lambda stored: stored is not None)
-
-    def recall(self, filter: Filter = _ALL, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories that the filter accepts, by (timestamp, id) descending. 0 answers none.
-
-        1,000 are read at a time: of more, one that is given a new timestamp meanwhile may be missed, or come twice.
-        """
-        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
-        return self._recalled(filter, limit)
-
-    def recent(self, limit: int = 10, filter: Filter = _ALL) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories that the filter accepts, the newest first."""
-        return self.recall(filter, limit)
-
-    def conversation(self, conversation_id: str, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories whose metadata names this conversation, the oldest of them first."""
-        found = self.recall(Filter.by_conversation(conversation_id), limit)
-        return found.map(lambda memories: memories[::-1])
-
-    def entity(self, entity_id: str) -> Result[list[Memory], ReadRefusal]:
-        """All memories whose metadata names this entity, the newest first."""
-        return self._recalled(Filter.by_entity(entity_id), None)
-
-    def important(self, threshold: float = 0.5, limit: int = 100) -> Result[list[Memory], ReadRefusal]:
-        """The newest `limit` memories with an importance of at least `threshold`, the newest first."""
-        return self.recall(Filter.min_importance(threshold), limit)
-
-    def search(
-        self, query: str, top_k: int = 10, filter: Filter = _ALL
-    ) -> Result[list[ScoredMemory], ReadRefusal]:
-        """The `top_k` memories that answer the words of the query best, of those that the filter accepts.
-
-        The best first, equal scores by (timestamp, id) descending. Words are whole, without case and diacritics, and
-        one of them is enough; no text is an operator or an error, and a query without words finds nothing. It is at
-        most 64 KiB of UTF-8. Everything that the filter accepts is read.
-        """
-        handle = self._handle
-        sought = words.sought(checked_text(query, "query", limits.QUERY_BYTES, empty=True))
-        checked_integer(top_k, "top_k", 0, limits.INTEGER_MOST)
-        flow = searching.search(handle.tenant, handle.namespace, condition_of(filter), sought, top_k)
-        return self._read(flow).map(lambda found: [ScoredMemory.found(*each) for each in found])
-
-    def count(self, filter: Filter = _ALL) -> Result[int, ReadRefusal]:
-        """How many memories the filter accepts: exactly, but for a predicate as of a `recall` of all of them."""
-        handle = self._handle
-        return self._read(reading.count(handle.tenant, handle.namespace, condition_of(filter)))
-
-    def statistics(self) -> Result[MemoryStats, ReadRefusal]:
-        """The figures of this namespace, counted by the database."""
-        figures = self._read(reading.figures(self._handle.tenant, self._handle.namespace))
-        return figures.map(stats_from)
-
-    def history(self, id: str) -> Result[list[HistoryEntry], ReadRefusal]:
-        """Every revision that this id ever had, oldest first, removals included."""
-        handle = self._handle
-        found = self._read(reading.history(handle.tenant, Address(handle.namespace, checked_id(id))))
-        return found.map(lambda revisions: [history_entry_from(each) for each in revisions])
-
-    def keys(self, scope: str, *, after: str = "", limit: int = 1_000) -> Result[list[str], ReadRefusal]:
-        """Applied keys of a scope by code point, behind `after`: a snapshot, not fenced."""
-        checked_text(after, "after", limits.TEXT_KEY_BYTES, empty=True)
-        checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
-        return self._read(reading.keys(self._handle.tenant, checked_scope(scope), after, limit))
-
-    def applied_count(self, scope: str | None = None) -> Result[int, ReadRefusal]:
-        """How many applied keys the scope, or with None the tenant, holds: a snapshot, not fenced."""
-        named = None if scope is None else checked_scope(scope)
-        return self._read(reading.key_count(self._handle.tenant, named))
-
-    def _recalled(self, filter: Filter, limit: int | None) -> Result[list[Memory], ReadRefusal]:
-        handle = self._handle
-        flow = reading.recall(handle.tenant, handle.namespace, condition_of(filter), limit)
-        return self._read(flow).map(lambda found: [Memory.found(each) for each in found])
-
-    def _read(self, flow: Flow[Answer]) -> Answer:
-        return run(flow, self._handle.backend, self._handle.patience)
 
     def _plain(self, flow: Flow[Result[Value, AnyRefusal]]) -> Result[Value, AnyRefusal | FenceRequired]:
         if self._handle.require_fence:

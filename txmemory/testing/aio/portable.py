@@ -1,5 +1,6 @@
 """The portable backend's places: a schema on a server, at one isolation level."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 from sqlalchemy import text
@@ -10,9 +11,11 @@ from txmemory.backends.opening import Options, open_backend_async
 from txmemory.port import AsyncBackend
 from txmemory.testing.aio.callers import AsyncCaller
 from txmemory.testing.aio.storage import SECONDS, AsyncPlace, Clock
+from txmemory.testing.cases import Need
 from txmemory.testing.engines import engine_async
 from txmemory.testing.shared import digest_of_schema, lose_newest_event_of_schema, new_schema
 
+UNSETTLED = "plain statements do not tell what others have under way"
 LEVELS = ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
 
@@ -59,6 +62,8 @@ class AsyncEngineCaller:
 
 class AsyncPortableSchema(AsyncPlace):
     """A schema of its own that stores open over one borrowed engine, whose transactions are of this level."""
+
+    lacks: Mapping[Need, str] = {"settling": UNSETTLED}
 
     def __init__(self, url: str, level: str) -> None:
         super().__init__()

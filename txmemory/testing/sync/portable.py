@@ -1,6 +1,7 @@
 # Generated from ../aio/portable.py by scripts/generate. Do not edit.
 """The portable backend's places: a schema on a server, at one isolation level."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 from sqlalchemy import text
@@ -9,11 +10,13 @@ import txmemory
 from txmemory import Store
 from txmemory.backends.opening import Options, open_backend
 from txmemory.port import Backend
+from txmemory.testing.cases import Need
 from txmemory.testing.engines import engine
 from txmemory.testing.shared import digest_of_schema, lose_newest_event_of_schema, new_schema
 from txmemory.testing.sync.callers import Caller
 from txmemory.testing.sync.storage import SECONDS, Clock, Place
 
+UNSETTLED = "plain statements do not tell what others have under way"
 LEVELS = ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
 
@@ -60,6 +63,8 @@ class EngineCaller:
 
 class PortableSchema(Place):
     """A schema of its own that stores open over one borrowed engine, whose transactions are of this level."""
+
+    lacks: Mapping[Need, str] = {"settling": UNSETTLED}
 
     def __init__(self, url: str, level: str) -> None:
         super().__init__()

@@ -9,13 +9,13 @@ import psycopg
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.postgres.aio.connecting import AsyncConnections, refuse_doubt
 from txmemory.backends.postgres.aio.joining import AsyncJoinedPostgres, Home, session_of
-from txmemory.backends.postgres.dialect import call, read_statements
+from txmemory.backends.postgres.dialect import call, read_statements, settled
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.postgres.place import Place
-from txmemory.backends.sql.reading import Rows
+from txmemory.backends.sql.reading import Asked, Rows
 from txmemory.model.commit import Commit, Reply
-from txmemory.model.query import Page, Query
+from txmemory.model.query import Page, Query, Settled
 from txmemory.port import Lost
 
 Row = TypeVar("Row")
@@ -66,7 +66,7 @@ class AsyncPostgres:
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
         self._guard.check()
-        asked = self._statements.asked(query, self._clock)
+        asked = self._asked(query)
         async with self._connections.taken(deadline) as connection:
             try:
                 cursor = connection.cursor(binary=True)
@@ -78,6 +78,12 @@ class AsyncPostgres:
                 raise fault_of(error, sent=False) from None
         page: Page[Any] = asked.page(found)
         return page
+
+    def _asked(self, query: Query[Any]) -> Asked[str]:
+        if isinstance(query, Settled):
+            values = {"at": query.at, "now": self._clock()}
+            return Asked(settled(self._place.schema), (values,), lambda found: Page((found[0][0][0],)))
+        return self._statements.asked(query, self._clock)
 
     def joined(self, connection: object) -> AsyncJoinedPostgres:
         """A backend inside the transaction of a connection to the same database."""

@@ -4,7 +4,7 @@ import zlib
 from datetime import timedelta
 from functools import partial
 
-from txmemory import AsyncStore, Bounds, Memory, Outcome, Receipt, either, must
+from txmemory import AsyncStore, Bounds, Ended, Memory, Outcome, Receipt, either, must
 from txmemory.model.address import Address
 from txmemory.model.event import Event
 from txmemory.model.item import commitment, moment
@@ -81,6 +81,31 @@ async def test_the_time_of_record_only_moves_forward(storage: AsyncStorage) -> N
     assert must(await store.history("b"))[-1].at == third.at + timedelta(microseconds=1)
     unrelated = (await written(store.writer("elsewhere", 1), "step-1", "c")).outcome
     assert unrelated.at == storage.clock()
+
+
+async def test_a_history_says_when_by_whom_and_why_each_revision_ended(storage: AsyncStorage) -> None:
+    """By the next one, a removal by what is stored anew; the newest has not ended."""
+    store = await storage.open()
+    times = []
+    for number, holder in enumerate(["ann", "ben"]):
+        storage.clock.advance(timedelta(seconds=1))
+        await written(store.writer("run", number, holder=holder), f"step-{number}", "a")
+        times.append(storage.clock())
+    storage.clock.advance(timedelta(seconds=1))
+    assert must(await store.delete("a"))
+    times.append(storage.clock())
+    storage.clock.advance(timedelta(seconds=1))
+    await written(store.writer("run", 1, holder="ben"), "step-3", "a")
+    times.append(storage.clock())
+    history = must(await store.history("a"))
+    assert [entry.at for entry in history] == times
+    assert [entry.ended for entry in history] == [
+        Ended(times[1], "ben", "stored"),
+        Ended(times[2], None, "deleted"),
+        Ended(times[3], "ben", "stored"),
+        None,
+    ]
+    assert "ben" not in repr(history)
 
 
 async def test_delete_and_create_again_go_on_counting(storage: AsyncStorage) -> None:

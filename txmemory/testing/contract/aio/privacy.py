@@ -87,6 +87,7 @@ async def test_no_repr_of_a_public_object_shows_anything_private(storage: AsyncS
         receipt.outcome.added[0].address,
         replaced,
         found,
+        must(await store.recall(as_of=(SCOPE, 1))),
         Filter.by_type(f"{CANARY}-type"),
         Bounds(7),
         txmemory.InMemoryStore.empty().within(USER),

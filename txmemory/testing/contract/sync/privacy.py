@@ -88,6 +88,7 @@ def test_no_repr_of_a_public_object_shows_anything_private(storage: Storage) -> 
         receipt.outcome.added[0].address,
         replaced,
         found,
+        must(store.recall(as_of=(SCOPE, 1))),
         Filter.by_type(f"{CANARY}-type"),
         Bounds(7),
         txmemory.InMemoryStore.empty().within(USER),
