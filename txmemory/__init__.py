@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from txmemory.flow.reading import ReadRefusal
+from txmemory.log.checkpoint import Checkpoint
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.consolidation import Consolidated, Consolidation, FailedGroup, Group
 from txmemory.memories.filter import Filter
@@ -11,6 +12,7 @@ from txmemory.memories.statistics import MemoryStats
 from txmemory.memories.translate import Expected, HistoryEntry, Source
 from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
 from txmemory.model.address import Fence, Ref
+from txmemory.model.finding import Finding, Read, Rebuilt, Verified
 from txmemory.model.outcome import Outcome, Receipt
 from txmemory.model.refusal import (
     AlreadyExists,
@@ -57,6 +59,7 @@ __all__ = [
     "AsyncWriter",
     "Bounds",
     "CannotOpen",
+    "Checkpoint",
     "Closed",
     "ConsolidateRefusal",
     "Consolidated",
@@ -71,6 +74,7 @@ __all__ = [
     "FenceRequired",
     "Fenced",
     "Filter",
+    "Finding",
     "ForgetRefusal",
     "ForkedStore",
     "Group",
@@ -86,7 +90,9 @@ __all__ = [
     "Outcome",
     "OutcomeUnknown",
     "PlainRefusal",
+    "Read",
     "ReadRefusal",
+    "Rebuilt",
     "Receipt",
     "Ref",
     "Refusal",
@@ -102,6 +108,7 @@ __all__ = [
     "TooManyToEvict",
     "Unavailable",
     "UpdateRefusal",
+    "Verified",
     "WriteRefusal",
     "Writer",
     "either",

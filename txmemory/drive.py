@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 import tenacity
 
 from txmemory.flow.requests import Flow, Request
-from txmemory.model.commit import Commit, Finished, Overtaken
+from txmemory.model.commit import Commit, Finished, Overtaken, Transaction
 from txmemory.model.refusal import Contended, OutcomeUnknown, Unavailable
+from txmemory.model.repair import Repair
 from txmemory.port import AsyncBackend, Backend, Busy, Down, Fault, Lost
 from txmemory.rules.planning import resendable
 
@@ -62,7 +63,11 @@ class _Attempts:
 
     @property
     def _repeatable(self) -> bool:
-        return isinstance(self.request, Commit) and resendable(self.request)
+        match self.request:
+            case Commit() as commit:
+                return resendable(commit)
+            case request:
+                return isinstance(request, Repair)  # which restores what follows, however often
 
     def policy(self) -> dict[str, Any]:
         """The one retry policy: full jitter, capped attempts and the deadline."""
@@ -124,7 +129,7 @@ def _again(first: Fault, attempts: _Attempts, backend: Backend) -> object:
 
 def _once(attempts: _Attempts, backend: Backend) -> object:
     request = attempts.request
-    if isinstance(request, Commit):
+    if isinstance(request, Transaction):
         return attempts.answer(backend.commit(request, attempts.remaining))
     return backend.read(request, attempts.remaining)
 
@@ -158,6 +163,6 @@ async def _again_async(first: Fault, attempts: _Attempts, backend: AsyncBackend)
 
 async def _once_async(attempts: _Attempts, backend: AsyncBackend) -> object:
     request = attempts.request
-    if isinstance(request, Commit):
+    if isinstance(request, Transaction):
         return attempts.answer(await backend.commit(request, attempts.remaining))
     return await backend.read(request, attempts.remaining)

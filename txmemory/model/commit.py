@@ -11,6 +11,7 @@ from txmemory.model.event import Reason
 from txmemory.model.filter import Condition
 from txmemory.model.item import Item
 from txmemory.model.outcome import Outcome
+from txmemory.model.repair import Mended, Repair
 
 
 class Guard(NamedTuple):
@@ -170,3 +171,8 @@ class Overtaken:
 
 Met = Done | Recorded | Found | Forgot | Finished
 Reply = Overtaken | tuple[Met, ...]
+
+Transaction = Commit | Repair
+"""What a backend carries out wholly or not at all."""
+Reported = Reply | Mended
+"""What it says of it."""

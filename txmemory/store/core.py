@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 from txmemory.drive import Patience
+from txmemory.log.verifying import Extent, Part
 from txmemory.memories.bounds import Bounds, bounds_of
 from txmemory.memories.translate import Expected, Source, ends_of, guards_of, put_of, puts_of, sources_of
 from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
-from txmemory.model.address import Namespace, checked_namespace, checked_tenant
+from txmemory.model.address import Namespace, checked_namespace, checked_scope, checked_tenant
 from txmemory.model.command import OnMismatch
 from txmemory.model.commit import Bound, Put
 from txmemory.model.item import Stored
@@ -51,6 +52,16 @@ class Handle(Generic[AnyBackend]):
             namespace=checked_namespace((*self.namespace, *parts)),
             bounds=self.bounds if bounds is None else bounds,
         )
+
+    def part(self, scope: str | None, of: Extent) -> Part:
+        """What is to be verified."""
+        if of not in ("namespace", "tenant", "store"):
+            raise ValueError("of must be namespace, tenant or store")
+        if scope is not None:
+            return Part(self.tenant, checked_scope(scope))
+        if of == "namespace":
+            return Part(self.tenant, namespace=self.namespace)
+        return Part(self.tenant if of == "tenant" else None)
 
     def limits(self, bounds: Bounds | None) -> tuple[Bound, ...]:
         """The bounds of one call: its own, else those of the handle."""

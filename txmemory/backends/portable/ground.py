@@ -13,8 +13,9 @@ from sqlalchemy.sql import ClauseElement
 from txmemory.backends.clock import system_clock
 from txmemory.backends.postgres.dialect import IDLE_LEAST, function, grants
 from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
-from txmemory.backends.sql.spelling import Spelling, bound_clock, database_clock, rising_number
+from txmemory.backends.sql.spelling import FILE_CHECK, Spelling, bound_clock, database_clock, rising_number
 from txmemory.backends.sql.tables import Tables, tables
 from txmemory.backends.sql.texts import PostgresTexts, SqliteTexts
 from txmemory.port import CannotOpen
@@ -42,6 +43,7 @@ class Ground:
     tables: Tables
     guard: GuardStatements[Executable]
     reads: ReadStatements[Executable]
+    mends: MendStatements[Executable]
     clock: Callable[[], int] | None
     """This machine's clock where it is as good as the database's, else None."""
     time: Select[int]
@@ -75,11 +77,12 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
 def _server(schema: str) -> Ground:
     ours = tables("", schema)
     spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock(), PostgresTexts(), lateral=True)
-    guard = GuardStatements(spelling, _as_it_is, lock=True).built()
+    guard, reads = GuardStatements(spelling, _as_it_is, lock=True).built(), ReadStatements(spelling)
     return Ground(
         tables=ours,
         guard=guard,
-        reads=ReadStatements(spelling),
+        reads=reads,
+        mends=MendStatements(spelling, reads),
         clock=None,
         time=select(database_clock()),
         begin=_begin_on_server,
@@ -94,12 +97,21 @@ def _server(schema: str) -> Ground:
 @lru_cache(maxsize=1)
 def _file() -> Ground:
     ours = tables("txm_", None)
-    spelling = Spelling(ours, _as_it_is, sqlite.insert, bound_clock(), SqliteTexts(), rising_number(ours))
-    guard = GuardStatements(spelling, _as_it_is, lock=True).built()
+    spelling = Spelling(
+        ours,
+        _as_it_is,
+        sqlite.insert,
+        bound_clock(),
+        SqliteTexts(),
+        rising_number(ours),
+        intact=FILE_CHECK,
+    )
+    guard, reads = GuardStatements(spelling, _as_it_is, lock=True).built(), ReadStatements(spelling)
     return Ground(
         tables=ours,
         guard=guard,
-        reads=ReadStatements(spelling),
+        reads=reads,
+        mends=MendStatements(spelling, reads),
         clock=system_clock,
         time=select(bound_clock()),
         begin=_begin_on_file,

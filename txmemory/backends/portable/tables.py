@@ -32,6 +32,11 @@ class PortableTables(StatementTables[Executable]):
         """All rows, as tuples."""
         return self._connection.execute(statement, values).fetchall()
 
+    def rows(self, statement: Executable, values: Bound, /) -> Sequence[Row]:
+        """All rows of a statement that may be one that answers none."""
+        answered = self._connection.execute(statement, values)
+        return answered.fetchall() if answered.returns_rows else ()
+
     def _change(self, statement: Executable, values: Bound) -> int:
         return self._connection.execute(statement, values).rowcount
 

@@ -10,6 +10,7 @@ from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
 
 from txmemory.backends.postgres.packing import TYPES
+from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, database_clock
 from txmemory.backends.sql.tables import Tables, tables
@@ -55,10 +56,18 @@ def postgres_tables(schema: str) -> Tables:
 @lru_cache(maxsize=32)
 def read_statements(schema: str) -> ReadStatements[str]:
     """Every query."""
-    spelling = Spelling(
-        postgres_tables(schema), compiled, postgresql.insert, database_clock(), PostgresTexts(), lateral=True
-    )
-    return ReadStatements(spelling)
+    return ReadStatements(_spelling(schema))
+
+
+@lru_cache(maxsize=32)
+def mend_statements(schema: str) -> MendStatements[str]:
+    """What a repair runs: plain statements, since it is rare, and nobody waits for it."""
+    return MendStatements(_spelling(schema), read_statements(schema))
+
+
+def _spelling(schema: str) -> Spelling[str]:
+    tables = postgres_tables(schema)
+    return Spelling(tables, compiled, postgresql.insert, database_clock(), PostgresTexts(), lateral=True)
 
 
 @cache
@@ -72,6 +81,12 @@ def call(schema: str) -> str:
 def _quoted(schema: str) -> str:
     return _plain.identifier_preparer.quote_schema(schema)
 
+
+BOUNDED = """
+SELECT set_config('lock_timeout', %(limit)s, true),
+       set_config('idle_in_transaction_session_timeout', %(limit)s, true)
+"""
+"""Bounds a transaction that is more than one statement: its waits for locks, and a client that stands still."""
 
 SESSION = """
 SELECT extract(epoch FROM pg_postmaster_start_time())::text, current_database()::text,

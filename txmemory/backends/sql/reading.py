@@ -28,6 +28,7 @@ from txmemory.backends.sql.rows import (
     stored_from,
 )
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
+from txmemory.backends.sql.verifying import VerifyStatements
 from txmemory.backends.sql.walking import Walk, walks
 from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.item import Stored
@@ -65,6 +66,7 @@ class ReadStatements(Generic[Statement]):
         self._spelling = spelling
         self._tables = spelling.tables
         self._compile = spelling.compile
+        self._verifying = VerifyStatements(spelling)
         item, revision = self._tables.item, self._tables.revision
         same = (revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
         self._revision, self._newest = _newest(revision, item, and_(*same), lateral=spelling.lateral)
@@ -101,7 +103,7 @@ class ReadStatements(Generic[Statement]):
             case KeyCount(tenant=tenant, scope=scope):
                 return Asked(self.key_count, ({"tenant": tenant, "scope": scope},), _one)
             case _:
-                raise TypeError("not a query")
+                return Asked(*self._verifying.asked(query))
 
     def _selected(self, query: Select, now: int | None) -> Asked[Statement]:
         here = {**_here(query.tenant, query.namespace), "now": now, "rows": query.limit + 1}

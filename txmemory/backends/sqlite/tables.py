@@ -5,9 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from txmemory.backends.primitives import LedgerRow, ScopeRow
 from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.mending import mended
 from txmemory.backends.sql.primitives import Bound, StatementTables
 from txmemory.backends.sql.rows import Row, Values, recorded_from
+from txmemory.backends.sqlite.dialect import mend_statements
+from txmemory.backends.steps import carry_out
 from txmemory.model.address import Fence, Namespace, Presenter
+from txmemory.model.commit import Reported, Transaction
+from txmemory.model.repair import Repair
 from txmemory.rules.fencing import Standing, advanced
 
 
@@ -26,6 +31,12 @@ class SqliteTables(StatementTables[str]):
         self._execute = connection.execute
         self._execute_many = connection.executemany
         self._first: Row | None = None
+
+    def carried_out(self, transaction: Transaction) -> Reported:
+        """What it meets."""
+        if isinstance(transaction, Repair):
+            return mended(mend_statements().mended(transaction), self.fetch)
+        return carry_out(self, transaction)
 
     def fetch(self, statement: str, values: Bound, /) -> Sequence[Row]:
         """All rows."""

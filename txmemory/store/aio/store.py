@@ -10,6 +10,11 @@ from txmemory.drive import run_async
 from txmemory.flow import reading, searching, writing
 from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Answer, Flow
+from txmemory.log import verifying
+from txmemory.log.asking import refusing
+from txmemory.log.checkpoint import Checkpoint, Progress
+from txmemory.log.rebuilding import rebuild
+from txmemory.log.verifying import Extent
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter, condition_of
 from txmemory.memories.scored import ScoredMemory
@@ -20,6 +25,7 @@ from txmemory.model import command as wanted
 from txmemory.model import limits
 from txmemory.model.address import Address, Presenter, checked_id, checked_scope
 from txmemory.model.canonical import checked_integer, checked_text
+from txmemory.model.finding import Rebuilt, Verified
 from txmemory.model.outcome import Outcome
 from txmemory.model.refusal import FenceRequired, Refusal
 from txmemory.port import AsyncBackend
@@ -255,6 +261,35 @@ class AsyncStore:
         """How many applied keys the scope, or with None the tenant, holds: a snapshot, not fenced."""
         named = None if scope is None else checked_scope(scope)
         return await self._read(reading.key_count(self._handle.tenant, named))
+
+    async def verify(
+        self,
+        *,
+        scope: str | None = None,
+        of: Extent = "tenant",
+        begun: Checkpoint | None = None,
+        progress: Progress | None = None,
+    ) -> Result[Verified, ReadRefusal]:
+        """Recomputes what follows from log and history, compares, and names every difference; it changes nothing.
+
+        Of this tenant; of this namespace (`of="namespace"`), of one scope, or of all that the database holds
+        (`of="store"`). It reads page after page, as committed, and may run beside any load: what is written meanwhile
+        is no difference. `progress` is called between two pages, with a checkpoint: given as `begun` to another such
+        call, in any process, that one goes on from there. `design/verify.md` says what each finding means, and what
+        none can tell.
+        """
+        part = self._handle.part(scope, of)
+        return await self._read(refusing(verifying.verify(part, verifying.started(part, begun, progress))))
+
+    async def rebuild(self, *, of: Extent = "tenant") -> Result[Rebuilt, ReadRefusal]:
+        """Restores what follows from log and history: heads, the ledger, the rows of scopes; fences are only raised.
+
+        Of this tenant, or of all (`of="store"`), in many short transactions, beside any load. Broken off, it is
+        called again. What nothing follows from is left as it is, and told.
+        """
+        if of == "namespace" or self._handle.joined:
+            raise ValueError("rebuild restores a tenant or a store, in transactions of its own")
+        return await self._read(refusing(rebuild(self._handle.part(None, of).tenant)))
 
     async def _recalled(self, filter: Filter, limit: int | None) -> Result[list[Memory], ReadRefusal]:
         handle = self._handle

@@ -15,6 +15,7 @@ from txmemory.drive import Patience
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.event import Event
 from txmemory.model.query import Events, Page, Query, Row
+from txmemory.model.repair import Mended
 from txmemory.port import AsyncBackend
 from txmemory.store.core import Handle
 from txmemory.testing.aio.callers import AsyncCaller, AsyncPostgresCaller, AsyncSqliteCaller
@@ -132,7 +133,9 @@ class AsyncPlace:
 
     async def commit(self, commit: Commit) -> Reply:
         """What one transaction meets."""
-        return await (await self.backend()).commit(commit, SECONDS)
+        reply = await (await self.backend()).commit(commit, SECONDS)
+        assert not isinstance(reply, Mended), "a commit mends nothing"
+        return reply
 
     async def read(self, query: Query[Row]) -> Page[Row]:
         """A page of what is there."""

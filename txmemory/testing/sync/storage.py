@@ -16,6 +16,7 @@ from txmemory.drive import Patience
 from txmemory.model.commit import Commit, Reply
 from txmemory.model.event import Event
 from txmemory.model.query import Events, Page, Query, Row
+from txmemory.model.repair import Mended
 from txmemory.port import Backend
 from txmemory.store.core import Handle
 from txmemory.testing.cases import Need
@@ -133,7 +134,9 @@ class Place:
 
     def commit(self, commit: Commit) -> Reply:
         """What one transaction meets."""
-        return self.backend().commit(commit, SECONDS)
+        reply = self.backend().commit(commit, SECONDS)
+        assert not isinstance(reply, Mended), "a commit mends nothing"
+        return reply
 
     def read(self, query: Query[Row]) -> Page[Row]:
         """A page of what is there."""

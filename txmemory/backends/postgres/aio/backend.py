@@ -9,13 +9,15 @@ import psycopg
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.postgres.aio.connecting import AsyncConnections, refuse_doubt
 from txmemory.backends.postgres.aio.joining import AsyncJoinedPostgres, Home, session_of
-from txmemory.backends.postgres.dialect import call, read_statements
+from txmemory.backends.postgres.dialect import BOUNDED, call, mend_statements, read_statements
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.sql.mending import Mending
 from txmemory.backends.sql.reading import Rows
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reported, Transaction
 from txmemory.model.query import Page, Query
+from txmemory.model.repair import Mended, Repair
 from txmemory.port import Lost
 
 Row = TypeVar("Row")
@@ -43,9 +45,11 @@ class AsyncPostgres:
         self._statements = read_statements(place.schema)
         self._home: Home | None = None
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reported:
         """One round trip: the statement is the transaction, so a frozen client holds no lock."""
         self._guard.check()
+        if isinstance(commit, Repair):
+            return await self._mended(commit, deadline)
         ends = time.monotonic() + deadline
         async with self._connections.taken(deadline) as connection:
             remaining = ends - time.monotonic()
@@ -62,6 +66,28 @@ class AsyncPostgres:
             if row is None:
                 raise Lost("ROW")
             return reply_from(row, commit)
+
+    async def _mended(self, repair: Repair, deadline: float) -> Mended:
+        """Many round trips: the server bounds each wait for a lock, and how long the client may say nothing."""
+        mending = Mending(mend_statements(self._place.schema).mended(repair))
+        ends = time.monotonic() + deadline
+        sent = False
+        async with self._connections.taken(deadline) as connection:
+            limit = f"{max(1, round((ends - time.monotonic()) * 1_000))}ms"
+            try:
+                cursor = connection.cursor(binary=True)
+                await cursor.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                await cursor.execute(BOUNDED, {"limit": limit})
+                while mending.done is None:
+                    await cursor.execute(*mending.next, prepare=self._place.prepare or None)
+                    mending.take([] if cursor.description is None else await cursor.fetchall())
+                sent = True
+                await cursor.execute("COMMIT")
+                if connection.warning is not None or cursor.statusmessage != "COMMIT":
+                    raise Lost(connection.warning or "TAG")
+            except psycopg.Error as error:
+                raise fault_of(error, sent=sent) from None
+        return mending.done
 
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
