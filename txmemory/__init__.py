@@ -11,7 +11,7 @@ from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.statistics import MemoryStats
 from txmemory.memories.translate import Expected, HistoryEntry, Source
 from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
-from txmemory.model.address import Fence, Ref
+from txmemory.model.address import Fence, Ref, step_key
 from txmemory.model.finding import Finding, Read, Rebuilt, Verified
 from txmemory.model.outcome import Outcome, Receipt
 from txmemory.model.refusal import (
@@ -19,8 +19,10 @@ from txmemory.model.refusal import (
     Contended,
     Fenced,
     FenceRequired,
+    Held,
     IdChanged,
     KeyReused,
+    LeaseLost,
     NotFound,
     OutcomeUnknown,
     Refusal,
@@ -31,6 +33,7 @@ from txmemory.model.refusal import (
 )
 from txmemory.port import CannotOpen, Closed, Corrupted, ForkedStore, SchemaMismatch
 from txmemory.results import Refused, either, must
+from txmemory.rules.leasing import ClaimRefusal, RenewRefusal, ResetRefusal
 from txmemory.rules.settling import (
     AppliedRefusal,
     ConsolidateRefusal,
@@ -39,15 +42,21 @@ from txmemory.rules.settling import (
     ManyRefusal,
     PlainRefusal,
     SealRefusal,
+    StepRefusal,
     StoreRefusal,
     UpdateRefusal,
     WriteRefusal,
 )
 
 if TYPE_CHECKING:
+    from txmemory.store.aio.claiming import AsyncClaim
+    from txmemory.store.aio.running import AsyncRun
     from txmemory.store.aio.store import AsyncStore
     from txmemory.store.aio.writer import AsyncWriter
+    from txmemory.store.core import Piece, Step
     from txmemory.store.opening import migrate, open, open_async
+    from txmemory.store.sync.claiming import Claim
+    from txmemory.store.sync.running import Run
     from txmemory.store.sync.store import Store
     from txmemory.store.sync.writer import Writer
     from txmemory.store.value import InMemoryStore
@@ -55,11 +64,15 @@ if TYPE_CHECKING:
 __all__ = [
     "AlreadyExists",
     "AppliedRefusal",
+    "AsyncClaim",
+    "AsyncRun",
     "AsyncStore",
     "AsyncWriter",
     "Bounds",
     "CannotOpen",
     "Checkpoint",
+    "Claim",
+    "ClaimRefusal",
     "Closed",
     "ConsolidateRefusal",
     "Consolidated",
@@ -78,10 +91,12 @@ __all__ = [
     "ForgetRefusal",
     "ForkedStore",
     "Group",
+    "Held",
     "HistoryEntry",
     "IdChanged",
     "InMemoryStore",
     "KeyReused",
+    "LeaseLost",
     "ManyRefusal",
     "Memory",
     "MemoryStats",
@@ -89,6 +104,7 @@ __all__ = [
     "NotFound",
     "Outcome",
     "OutcomeUnknown",
+    "Piece",
     "PlainRefusal",
     "Read",
     "ReadRefusal",
@@ -97,12 +113,17 @@ __all__ = [
     "Ref",
     "Refusal",
     "Refused",
+    "RenewRefusal",
+    "ResetRefusal",
+    "Run",
     "SchemaMismatch",
     "ScoredMemory",
     "SealRefusal",
     "Sealed",
     "Source",
     "StaleRevision",
+    "Step",
+    "StepRefusal",
     "Store",
     "StoreRefusal",
     "TooManyToEvict",
@@ -117,9 +138,16 @@ __all__ = [
     "must",
     "open",
     "open_async",
+    "step_key",
 ]
 
 _LATER = {
+    "AsyncClaim": "txmemory.store.aio.claiming",
+    "AsyncRun": "txmemory.store.aio.running",
+    "Claim": "txmemory.store.sync.claiming",
+    "Piece": "txmemory.store.core",
+    "Run": "txmemory.store.sync.running",
+    "Step": "txmemory.store.core",
     "AsyncStore": "txmemory.store.aio.store",
     "AsyncWriter": "txmemory.store.aio.writer",
     "InMemoryStore": "txmemory.store.value",

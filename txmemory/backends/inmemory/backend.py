@@ -4,13 +4,15 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import NoReturn, TypeVar, cast
 
+from txmemory.backends.inmemory.claiming import StateClaims
 from txmemory.backends.inmemory.mending import mended
 from txmemory.backends.inmemory.reading import answer
 from txmemory.backends.inmemory.state import State
 from txmemory.backends.inmemory.tables import StateTables
+from txmemory.backends.leasing import lease_out
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.steps import carry_out
-from txmemory.model.commit import Reported, Transaction
+from txmemory.model.commit import Commit, Reported, Transaction
 from txmemory.model.query import Page, Query
 from txmemory.model.repair import Repair
 
@@ -41,7 +43,11 @@ class InMemory:
             if isinstance(commit, Repair):
                 return mended(self.state, commit)
             tables = StateTables(self.state, self._clock)
-            reply = carry_out(tables, commit)
+            reply: Reported
+            if isinstance(commit, Commit):
+                reply = carry_out(tables, commit)
+            else:
+                reply = lease_out(StateClaims(tables), commit)
             self.changed = tables.flush() or self.changed
             return reply
 

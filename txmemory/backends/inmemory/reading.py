@@ -16,6 +16,7 @@ from txmemory.model.query import (
     Get,
     KeyCount,
     Keys,
+    Lapsed,
     Page,
     Query,
     Revisions,
@@ -61,6 +62,13 @@ def answer(state: State, query: Query[Any], now: int) -> Page[Any]:
             return _page(log, limit)
         case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
             return _page(sorted(key for key in state.ledger.get((tenant, scope), {}) if key > after), limit)
+        case Lapsed(tenant=tenant, lapsed=lapsed, after=after, limit=limit):
+            names = (
+                name
+                for (owner, name), until in state.leases.items()
+                if owner == tenant and name > after and until <= now - lapsed
+            )
+            return _page(sorted(name for name in names if not state.scopes[tenant, name].row.sealed), limit)
         case KeyCount(tenant=tenant, scope=scope):
             counts = (
                 len(rows)

@@ -11,7 +11,8 @@ from sqlalchemy.schema import CreateSchema
 from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.clock import system_clock
-from txmemory.backends.postgres.dialect import IDLE_LEAST, function, grants
+from txmemory.backends.postgres.dialect import IDLE_LEAST, functions, grants
+from txmemory.backends.sql.claiming import ClaimStatements
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
@@ -44,6 +45,7 @@ class Ground:
     guard: GuardStatements[Executable]
     reads: ReadStatements[Executable]
     mends: MendStatements[Executable]
+    claims: ClaimStatements[Executable]
     clock: Callable[[], int] | None
     """This machine's clock where it is as good as the database's, else None."""
     time: Select[int]
@@ -83,6 +85,7 @@ def _server(schema: str) -> Ground:
         guard=guard,
         reads=reads,
         mends=MendStatements(spelling, reads),
+        claims=ClaimStatements(spelling, lock=True),
         clock=None,
         time=select(database_clock()),
         begin=_begin_on_server,
@@ -112,6 +115,7 @@ def _file() -> Ground:
         guard=guard,
         reads=reads,
         mends=MendStatements(spelling, reads),
+        claims=ClaimStatements(spelling, lock=True),
         clock=system_clock,
         time=select(bound_clock()),
         begin=_begin_on_file,
@@ -164,8 +168,8 @@ def _make_in_file(connection: Connection, ours: Tables) -> None:
 def _renew_on_server(connection: Connection, schema: str, role: str | None) -> None:
     runs_functions = connection.dialect.name == "postgresql"
     if runs_functions:  # so that postgresql:// finds its own there, too
-        connection.exec_driver_sql(function(schema))
-    for grant in grants(schema, role, function=runs_functions):
+        connection.exec_driver_sql(functions(schema))
+    for grant in grants(schema, role, functions=runs_functions):
         connection.exec_driver_sql(grant)
 
 

@@ -7,14 +7,16 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from txmemory.backends.leasing import lease_out
 from txmemory.backends.portable.faults import fault_of
 from txmemory.backends.portable.ground import Ground
 from txmemory.backends.portable.tables import PortableTables
+from txmemory.backends.sql.claiming import StatementClaims
 from txmemory.backends.sql.mending import mended
 from txmemory.backends.sql.reading import Asked
 from txmemory.backends.sql.replaying import replayed
 from txmemory.backends.steps import carry_out
-from txmemory.model.commit import Reported
+from txmemory.model.commit import Commit, Reported
 from txmemory.model.commit import Transaction as Wanted
 from txmemory.model.repair import Repair
 
@@ -64,6 +66,8 @@ class Transaction:
         tables = PortableTables(connection, self._ground, self._clock)
         if isinstance(self._wanted, Repair):
             return mended(self._ground.mends.mended(self._wanted), tables.rows)
+        if not isinstance(self._wanted, Commit):
+            return lease_out(StatementClaims(tables, self._ground.claims), self._wanted)
         known = replayed(self._ground.guard, tables.fetch, self._wanted)
         if known is not None:
             return known

@@ -9,6 +9,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
 
+from txmemory.backends.postgres.leasing import LEASE_TYPES
 from txmemory.backends.postgres.packing import TYPES
 from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
@@ -107,14 +108,27 @@ def joined_call(schema: str) -> str:
     return call(schema).replace("SELECT *", f"SELECT {limits}, answer.*", 1) + " AS answer"
 
 
-def function(schema: str) -> str:
-    """What makes the function, or brings it to this release's text and parameters."""
-    text = files("txmemory.backends.postgres").joinpath("commit_v1.sql").read_text("utf-8")
+@cache
+def lease_call(schema: str) -> str:
+    """The one call that claims, renews, releases or resets."""
+    arguments = ", ".join(f"%s::{type}" for type in LEASE_TYPES)
+    name = _dialect.identifier_preparer.quote_schema(schema)
+    return f"SELECT * FROM {name}.lease_v1({arguments})"  # noqa: S608 - a quoted identifier, constant types
+
+
+FUNCTIONS = ("commit_v1", "lease_v1")
+
+
+def functions(schema: str) -> str:
+    """What makes the functions, or brings them to this release's text and parameters."""
+    folder = files("txmemory.backends.postgres")
+    text = "\n".join(folder.joinpath(f"{name}.sql").read_text("utf-8") for name in FUNCTIONS)
     quoted = _quoted(schema)
     meant = {
         "schema": quoted,
         "schema_text": "'" + quoted.replace("'", "''") + "'",
         "types": ", ".join(TYPES),
+        "lease_types": ", ".join(LEASE_TYPES),
     }
     return re.sub("@([a-z_]+)@", lambda found: meant[found[1]], text)
 
@@ -131,16 +145,16 @@ def creation(schema: str) -> tuple[str, ...]:
     return tuple(made)
 
 
-def grants(schema: str, role: str | None, *, function: bool) -> tuple[str, ...]:
+def grants(schema: str, role: str | None, *, functions: bool) -> tuple[str, ...]:
     """What lets a role open stores on the schema, and nothing beyond; nothing where no role is named.
 
-    `function` says whether the one that commits is there.
+    `functions` says whether they are there.
     """
     if role is None:
         return ()
     quote = _plain.identifier_preparer.quote
     here, to = _quoted(schema), quote(role)
-    called = (f"GRANT EXECUTE ON FUNCTION {here}.commit_v1 TO {to}",) if function else ()
+    called = [f"GRANT EXECUTE ON FUNCTION {here}.{name} TO {to}" for name in FUNCTIONS if functions]
     return (
         f"GRANT USAGE ON SCHEMA {here} TO {to}",
         *called,

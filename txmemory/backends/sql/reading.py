@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 
 from txmemory.backends.sql import narrowing
+from txmemory.backends.sql.claiming import ClaimStatements
 from txmemory.backends.sql.rows import (
     CONTENT_COLUMNS,
     EVENT_COLUMNS,
@@ -40,6 +41,7 @@ from txmemory.model.query import (
     Get,
     KeyCount,
     Keys,
+    Lapsed,
     Page,
     Query,
     Revisions,
@@ -67,6 +69,7 @@ class ReadStatements(Generic[Statement]):
         self._tables = spelling.tables
         self._compile = spelling.compile
         self._verifying = VerifyStatements(spelling)
+        self._claims = ClaimStatements(spelling, lock=False)
         item, revision = self._tables.item, self._tables.revision
         same = (revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
         self._revision, self._newest = _newest(revision, item, and_(*same), lateral=spelling.lateral)
@@ -98,6 +101,10 @@ class ReadStatements(Generic[Statement]):
             case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
                 whose = {"tenant": tenant, "scope": scope, "after": after, "rows": limit + 1}
                 return Asked(self.keys, (whose,), _page(lambda row: row[0], limit))
+            case Lapsed(tenant=tenant, lapsed=lapsed, after=after, limit=limit):
+                behind = {"tenant": tenant, "after": after, "rows": limit + 1}
+                whose = {**behind, "lapsed": lapsed, "now": clock()}
+                return Asked(self._claims.lapsed, (whose,), _page(lambda row: row[0], limit))
             case KeyCount(tenant=tenant, scope=None):
                 return Asked(self.key_count_all, ({"tenant": tenant},), _one)
             case KeyCount(tenant=tenant, scope=scope):

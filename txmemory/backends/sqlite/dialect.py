@@ -9,6 +9,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
 
+from txmemory.backends.sql.claiming import ClaimStatements
 from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
@@ -52,6 +53,12 @@ def guard_statements() -> GuardStatements[str]:
 def read_statements() -> ReadStatements[str]:
     """What queries run."""
     return ReadStatements(_spelling())
+
+
+@cache
+def claim_statements() -> ClaimStatements[str]:
+    """What claims run."""
+    return ClaimStatements(_spelling(), lock=False)
 
 
 @cache

@@ -28,25 +28,21 @@ from txmemory.model.canonical import checked_integer, checked_text
 from txmemory.model.finding import Rebuilt, Verified
 from txmemory.model.outcome import Outcome
 from txmemory.model.refusal import FenceRequired, Refusal
-from txmemory.port import AsyncBackend
 from txmemory.rules import words
 from txmemory.rules.settling import PlainRefusal, StoreRefusal, UpdateRefusal
+from txmemory.store.aio.scopes import AsyncScopes
 from txmemory.store.aio.writer import AsyncWriter
-from txmemory.store.core import Handle
 
 _ALL = Filter.all()
 Value = TypeVar("Value")
 AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
-class AsyncStore:
+class AsyncStore(AsyncScopes):
     """An open store, standing in one namespace of one tenant. Made by `txmemory.open_async`; safe to share.
 
     Handles made by `tenant` and `within` share the backend; closing one closes it for all.
     """
-
-    def __init__(self, handle: Handle[AsyncBackend]) -> None:
-        self._handle = handle
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"

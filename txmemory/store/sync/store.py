@@ -29,10 +29,9 @@ from txmemory.model.canonical import checked_integer, checked_text
 from txmemory.model.finding import Rebuilt, Verified
 from txmemory.model.outcome import Outcome
 from txmemory.model.refusal import FenceRequired, Refusal
-from txmemory.port import Backend
 from txmemory.rules import words
 from txmemory.rules.settling import PlainRefusal, StoreRefusal, UpdateRefusal
-from txmemory.store.core import Handle
+from txmemory.store.sync.scopes import Scopes
 from txmemory.store.sync.writer import Writer
 
 _ALL = Filter.all()
@@ -40,14 +39,11 @@ Value = TypeVar("Value")
 AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
-class Store:
+class Store(Scopes):
     """An open store, standing in one namespace of one tenant. Made by `txmemory.open`; safe to share.
 
     Handles made by `tenant` and `within` share the backend; closing one closes it for all.
     """
-
-    def __init__(self, handle: Handle[Backend]) -> None:
-        self._handle = handle
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"

@@ -12,10 +12,9 @@ from txmemory import AsyncStore
 from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options, open_backend_async
 from txmemory.drive import Patience
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Overtaken, Reply
 from txmemory.model.event import Event
 from txmemory.model.query import Events, Page, Query, Row
-from txmemory.model.repair import Mended
 from txmemory.port import AsyncBackend
 from txmemory.store.core import Handle
 from txmemory.testing.aio.callers import AsyncCaller, AsyncPostgresCaller, AsyncSqliteCaller
@@ -134,7 +133,7 @@ class AsyncPlace:
     async def commit(self, commit: Commit) -> Reply:
         """What one transaction meets."""
         reply = await (await self.backend()).commit(commit, SECONDS)
-        assert not isinstance(reply, Mended), "a commit mends nothing"
+        assert isinstance(reply, tuple | Overtaken), "what a commit meets"
         return reply
 
     async def read(self, query: Query[Row]) -> Page[Row]:

@@ -13,10 +13,9 @@ from txmemory import Store
 from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options, open_backend
 from txmemory.drive import Patience
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Overtaken, Reply
 from txmemory.model.event import Event
 from txmemory.model.query import Events, Page, Query, Row
-from txmemory.model.repair import Mended
 from txmemory.port import Backend
 from txmemory.store.core import Handle
 from txmemory.testing.cases import Need
@@ -135,7 +134,7 @@ class Place:
     def commit(self, commit: Commit) -> Reply:
         """What one transaction meets."""
         reply = self.backend().commit(commit, SECONDS)
-        assert not isinstance(reply, Mended), "a commit mends nothing"
+        assert isinstance(reply, tuple | Overtaken), "what a commit meets"
         return reply
 
     def read(self, query: Query[Row]) -> Page[Row]:
