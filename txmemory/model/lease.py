@@ -8,7 +8,7 @@ from txmemory.model.canonical import checked_integer, checked_text
 
 TTL_LEAST = 100_000
 """Microseconds: a lease that nobody could renew in time is none."""
-TTL_MOST = 7 * 24 * 3_600 * 1_000_000
+TTL_MOST = 24 * 3_600 * 1_000_000
 LAPSED_MOST = 10_000 * TTL_MOST
 HOLDER_BYTES = 480
 """Of a holder's name: what tells two of one name apart comes behind it."""
@@ -87,7 +87,7 @@ def checked_holder(holder: object) -> str:
 
 
 def checked_ttl(ttl: int) -> int:
-    """Microseconds that a lease lasts: 100 milliseconds to 7 days."""
+    """Microseconds that a lease lasts: 100 milliseconds to a day."""
     return checked_integer(ttl, "ttl in microseconds", TTL_LEAST, TTL_MOST)
 
 
@@ -114,7 +114,7 @@ class Unheld:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """Whether there was such a claim to end."""
+    """Whether it was the newest claim; it may have been over already."""
 
     there: bool
 

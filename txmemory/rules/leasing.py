@@ -39,7 +39,7 @@ from txmemory.rules.fencing import Standing, advanced
 from txmemory.rules.settling import Accident, Delayed, Unexpected, delayed
 
 ClaimRefusal = Held | Fenced | Sealed | Delayed
-RenewRefusal = Fenced | LeaseLost | Delayed
+RenewRefusal = Fenced | LeaseLost | Sealed | Delayed
 ResetRefusal = Fenced | Contended | OutcomeUnknown | Unavailable
 _NONCE = "#"
 """Between a holder's name and what tells two of one name apart."""
@@ -79,8 +79,10 @@ def ruled(lease: Lease, row: Claimed | None, now: int, timeline: int | None = No
             left = row._replace(lease_until=now + ttl)
             return Ruling(left, None, Granted(row.fence, now + ttl))
         case Release(presenter=presenter):
-            if row is None or _not_held(presenter, row) is not None:
+            if row is None or row.fence != presenter.fence or row.holder != presenter.holder:
                 return Ruling(None, None, Released(there=False))
+            if row.lease_until is None or row.sealed:  # it is over, as an earlier attempt may have made it
+                return Ruling(None, None, Released(there=True))
             return Ruling(row._replace(lease_until=None), "release", Released(there=True))
         case Reset():
             generation = 0 if row is None else row.fence.generation
@@ -119,13 +121,15 @@ def _claim(claim: Claim, row: Claimed | None, now: int, timeline: int | None) ->
     return Ruling(left, "claim", Granted(fence, now + claim.ttl))
 
 
-def _not_held(presenter: Presenter, row: Claimed | None) -> Overtaken | Unheld | None:
+def _not_held(presenter: Presenter, row: Claimed | None) -> Overtaken | Finished | Unheld | None:
     """Why the presenter has no claim; None where it has, be it a lapsed one."""
     if row is None or presenter.fence > row.fence:
         return Unheld()
     if advanced(Standing(row.fence, row.holder), presenter) is None:
         return Overtaken(row.fence)
-    return Unheld() if row.lease_until is None or row.sealed or row.holder != presenter.holder else None
+    if row.sealed:
+        return Finished()
+    return Unheld() if row.lease_until is None or row.holder != presenter.holder else None
 
 
 def named(holder: str, nonce: str) -> str:
@@ -165,6 +169,8 @@ def renewed(presenter: Presenter, reply: LeaseReply | Accident) -> Result[Grante
             return Failure(Fenced(presenter.fence, newest))
         case Unheld():
             return Failure(LeaseLost())
+        case Finished():
+            return Failure(Sealed())
         case Contended() | OutcomeUnknown() | Unavailable():
             return Failure(delayed(reply))
         case _:
@@ -188,7 +194,7 @@ def reset(reply: LeaseReply | Accident) -> Result[int, ResetRefusal]:
         case Raised(generation=generation):
             return Success(generation)
         case Overtaken(newest=newest):
-            return Failure(Fenced(newest, newest))
+            return Failure(Fenced(Fence(newest.generation, 0), newest))
         case Contended() | OutcomeUnknown() | Unavailable():
             return Failure(reply)
         case _:

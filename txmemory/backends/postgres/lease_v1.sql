@@ -27,23 +27,26 @@ BEGIN
     holder := v_row.holder;
     until := v_row.lease_until;
 
-    IF p_lease IN ('renew', 'release') THEN
+    IF p_lease = 'renew' THEN
         met := CASE
             WHEN NOT v_there OR (p_generation, p_token) > (v_row.generation, v_row.token) THEN 'unheld'
             WHEN (p_generation, p_token) < (v_row.generation, v_row.token) OR p_holder <> v_row.holder THEN 'overtaken'
-            WHEN v_row.lease_until IS NULL OR v_row.sealed = 1 OR p_holder IS DISTINCT FROM v_row.holder THEN 'unheld'
+            WHEN v_row.sealed = 1 THEN 'closed'
+            WHEN v_row.lease_until IS NULL OR p_holder IS DISTINCT FROM v_row.holder THEN 'unheld'
             END;
         IF met IS NOT NULL THEN
             RETURN;
         END IF;
-        IF p_lease = 'renew' THEN
-            met := 'granted';
-            until := v_now + p_ttl;
-            v_event := false;
-        ELSE
-            met := 'released';
-            until := NULL;
+        met := 'granted';
+        until := v_now + p_ttl;
+        v_event := false;
+    ELSIF p_lease = 'release' THEN
+        met := CASE WHEN v_there AND (p_generation, p_token) = (v_row.generation, v_row.token)
+                     AND p_holder IS NOT DISTINCT FROM v_row.holder THEN 'released' ELSE 'stale' END;
+        IF met = 'stale' OR v_row.lease_until IS NULL OR v_row.sealed = 1 THEN
+            RETURN;  -- it is over, as an earlier attempt may have made it
         END IF;
+        until := NULL;
     ELSIF p_lease = 'reset' THEN
         IF v_row.generation = p_token_most THEN
             met := 'overtaken';

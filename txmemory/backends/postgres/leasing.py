@@ -74,8 +74,8 @@ def lease_from(row: Sequence[Any]) -> LeaseReply:
             return Withheld(holder, until or 0)
         case "overtaken":
             return Overtaken(Fence(generation, token))
-        case "released":
-            return Released(there=True)
+        case "released" | "stale":
+            return Released(there=met == "released")
         case "raised":
             return Raised(generation)
         case "closed":

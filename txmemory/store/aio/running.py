@@ -1,6 +1,7 @@
 """Runs: a claimed scope at work, and its steps."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -11,7 +12,7 @@ from txmemory.flow import reading
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.values import Memory
 from txmemory.model.outcome import Receipt
-from txmemory.model.refusal import Fenced, LeaseLost
+from txmemory.model.refusal import Fenced, LeaseLost, Sealed
 from txmemory.port import AsyncBackend
 from txmemory.rules.settling import StepRefusal, unconditional
 from txmemory.store.aio.claiming import AsyncClaim
@@ -62,6 +63,11 @@ class AsyncRun:
         return self._claim.generation
 
     @property
+    def until(self) -> datetime:
+        """When its lease ends unless it is renewed again, by the database's clock."""
+        return self._claim.until
+
+    @property
     def valid(self) -> bool:
         """Whether it still has its lease, as far as is known here without asking."""
         return not self._lost and self._claim.valid
@@ -81,7 +87,7 @@ class AsyncRun:
     async def _renew(self) -> bool:
         """Whether there is anything left to renew; what could not be reached is asked again."""
         result = await self._claim.renew()
-        if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost):
+        if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost | Sealed):
             self._lost = True
         return not self._lost
 

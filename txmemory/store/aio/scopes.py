@@ -30,7 +30,7 @@ class AsyncScopes:
         self._handle = handle
 
     async def claim(self, scope: str, holder: str, ttl: timedelta = _TTL) -> Result[AsyncClaim, ClaimRefusal]:
-        """Claims a scope for `ttl`, 100 milliseconds to 7 days, with the next token: every older one is fenced by it.
+        """Claims a scope for `ttl`, 100 milliseconds to a day, with the next token: every older one is fenced by it.
 
         `Held` while another's claim is live, by the database's clock, read behind the lock on the scope. This store
         asking again under the same name gets its own claim back, with new time: so a lost answer is asked for again.

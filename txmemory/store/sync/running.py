@@ -2,6 +2,7 @@
 """Runs: a claimed scope at work, and its steps."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -12,7 +13,7 @@ from txmemory.flow import reading
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.values import Memory
 from txmemory.model.outcome import Receipt
-from txmemory.model.refusal import Fenced, LeaseLost
+from txmemory.model.refusal import Fenced, LeaseLost, Sealed
 from txmemory.port import Backend
 from txmemory.rules.settling import StepRefusal, unconditional
 from txmemory.store.core import Handle, Step
@@ -63,6 +64,11 @@ class Run:
         return self._claim.generation
 
     @property
+    def until(self) -> datetime:
+        """When its lease ends unless it is renewed again, by the database's clock."""
+        return self._claim.until
+
+    @property
     def valid(self) -> bool:
         """Whether it still has its lease, as far as is known here without asking."""
         return not self._lost and self._claim.valid
@@ -82,7 +88,7 @@ class Run:
     def _renew(self) -> bool:
         """Whether there is anything left to renew; what could not be reached is asked again."""
         result = self._claim.renew()
-        if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost):
+        if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost | Sealed):
             self._lost = True
         return not self._lost
 

@@ -19,7 +19,6 @@ from txmemory.backends.postgres.sync.joining import Home, JoinedPostgres, sessio
 from txmemory.backends.sql.mending import Mending
 from txmemory.backends.sql.reading import Rows
 from txmemory.model.commit import Commit, Reported, Transaction
-from txmemory.model.lease import Release, Released
 from txmemory.model.query import Page, Query
 from txmemory.model.repair import Mended, Repair
 from txmemory.port import Lost
@@ -60,13 +59,7 @@ class Postgres:
             return reply_from(row, commit)
         if isinstance(commit, Repair):
             return self._mended(commit, deadline)
-        row = self._called(self._lease_call, partial(lease_arguments, commit), deadline)
-        reply = lease_from(row)
-        return (
-            Released(there=False)
-            if isinstance(commit, Release) and not isinstance(reply, Released)
-            else reply
-        )
+        return lease_from(self._called(self._lease_call, partial(lease_arguments, commit), deadline))
 
     def _called(self, call: str, given: Packed, deadline: float) -> Sequence[Any]:
         """What the function answers, given what is left of the time, the clock, and how long it may take."""
