@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from txmemory.flow.past import PastRefusal
 from txmemory.flow.reading import ReadRefusal
+from txmemory.log.checkpoint import Checkpoint
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.consolidation import Consolidated, Consolidation, FailedGroup, Group
 from txmemory.memories.filter import Filter
@@ -11,7 +12,8 @@ from txmemory.memories.scored import ScoredMemory
 from txmemory.memories.statistics import MemoryStats
 from txmemory.memories.translate import Ended, Expected, HistoryEntry, Source
 from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
-from txmemory.model.address import Fence, Ref
+from txmemory.model.address import Fence, Ref, step_key
+from txmemory.model.finding import Finding, Read, Rebuilt, Verified
 from txmemory.model.outcome import Outcome, Receipt
 from txmemory.model.past import AsOf, When
 from txmemory.model.refusal import (
@@ -19,8 +21,10 @@ from txmemory.model.refusal import (
     Contended,
     Fenced,
     FenceRequired,
+    Held,
     IdChanged,
     KeyReused,
+    LeaseLost,
     NotFound,
     OutcomeUnknown,
     Refusal,
@@ -31,6 +35,7 @@ from txmemory.model.refusal import (
 )
 from txmemory.port import CannotOpen, Closed, Corrupted, ForkedStore, SchemaMismatch
 from txmemory.results import Refused, either, must
+from txmemory.rules.leasing import ClaimRefusal, RenewRefusal, ResetRefusal
 from txmemory.rules.settling import (
     AppliedRefusal,
     ConsolidateRefusal,
@@ -39,15 +44,21 @@ from txmemory.rules.settling import (
     ManyRefusal,
     PlainRefusal,
     SealRefusal,
+    StepRefusal,
     StoreRefusal,
     UpdateRefusal,
     WriteRefusal,
 )
 
 if TYPE_CHECKING:
+    from txmemory.store.aio.claiming import AsyncClaim
+    from txmemory.store.aio.running import AsyncRun
     from txmemory.store.aio.store import AsyncStore
     from txmemory.store.aio.writer import AsyncWriter
+    from txmemory.store.core import Piece, Step
     from txmemory.store.opening import migrate, open, open_async
+    from txmemory.store.sync.claiming import Claim
+    from txmemory.store.sync.running import Run
     from txmemory.store.sync.store import Store
     from txmemory.store.sync.writer import Writer
     from txmemory.store.value import InMemoryStore
@@ -56,10 +67,15 @@ __all__ = [
     "AlreadyExists",
     "AppliedRefusal",
     "AsOf",
+    "AsyncClaim",
+    "AsyncRun",
     "AsyncStore",
     "AsyncWriter",
     "Bounds",
     "CannotOpen",
+    "Checkpoint",
+    "Claim",
+    "ClaimRefusal",
     "Closed",
     "ConsolidateRefusal",
     "Consolidated",
@@ -75,13 +91,16 @@ __all__ = [
     "FenceRequired",
     "Fenced",
     "Filter",
+    "Finding",
     "ForgetRefusal",
     "ForkedStore",
     "Group",
+    "Held",
     "HistoryEntry",
     "IdChanged",
     "InMemoryStore",
     "KeyReused",
+    "LeaseLost",
     "ManyRefusal",
     "Memory",
     "MemoryStats",
@@ -90,23 +109,32 @@ __all__ = [
     "Outcome",
     "OutcomeUnknown",
     "PastRefusal",
+    "Piece",
     "PlainRefusal",
+    "Read",
     "ReadRefusal",
+    "Rebuilt",
     "Receipt",
     "Ref",
     "Refusal",
     "Refused",
+    "RenewRefusal",
+    "ResetRefusal",
+    "Run",
     "SchemaMismatch",
     "ScoredMemory",
     "SealRefusal",
     "Sealed",
     "Source",
     "StaleRevision",
+    "Step",
+    "StepRefusal",
     "Store",
     "StoreRefusal",
     "TooManyToEvict",
     "Unavailable",
     "UpdateRefusal",
+    "Verified",
     "When",
     "WriteRefusal",
     "Writer",
@@ -116,9 +144,16 @@ __all__ = [
     "must",
     "open",
     "open_async",
+    "step_key",
 ]
 
 _LATER = {
+    "AsyncClaim": "txmemory.store.aio.claiming",
+    "AsyncRun": "txmemory.store.aio.running",
+    "Claim": "txmemory.store.sync.claiming",
+    "Piece": "txmemory.store.core",
+    "Run": "txmemory.store.sync.running",
+    "Step": "txmemory.store.core",
     "AsyncStore": "txmemory.store.aio.store",
     "AsyncWriter": "txmemory.store.aio.writer",
     "InMemoryStore": "txmemory.store.value",

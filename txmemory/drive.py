@@ -1,15 +1,19 @@
 """The only place that waits: runs a flow over a backend, with retries and a deadline."""
 
+import asyncio
+import threading
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import tenacity
 
 from txmemory.flow.requests import Flow, Request
-from txmemory.model.commit import Commit, Finished, Overtaken
+from txmemory.model.commit import Commit, Finished, Overtaken, Transaction
+from txmemory.model.lease import Reset
 from txmemory.model.refusal import Contended, OutcomeUnknown, Unavailable
-from txmemory.port import AsyncBackend, Backend, Busy, Down, Fault, Lost
+from txmemory.port import AsyncBackend, Backend, Busy, Closed, Down, Fault, Lost
 from txmemory.rules.planning import resendable
 
 Answer = TypeVar("Answer")
@@ -62,7 +66,13 @@ class _Attempts:
 
     @property
     def _repeatable(self) -> bool:
-        return isinstance(self.request, Commit) and resendable(self.request)
+        match self.request:
+            case Commit() as commit:
+                return resendable(commit)
+            case Reset():
+                return False  # twice is another generation
+            case request:
+                return isinstance(request, Transaction)  # what a claim or a repair has done, it finds done
 
     def policy(self) -> dict[str, Any]:
         """The one retry policy: full jitter, capped attempts and the deadline."""
@@ -124,7 +134,7 @@ def _again(first: Fault, attempts: _Attempts, backend: Backend) -> object:
 
 def _once(attempts: _Attempts, backend: Backend) -> object:
     request = attempts.request
-    if isinstance(request, Commit):
+    if isinstance(request, Transaction):
         return attempts.answer(backend.commit(request, attempts.remaining))
     return backend.read(request, attempts.remaining)
 
@@ -158,6 +168,63 @@ async def _again_async(first: Fault, attempts: _Attempts, backend: AsyncBackend)
 
 async def _once_async(attempts: _Attempts, backend: AsyncBackend) -> object:
     request = attempts.request
-    if isinstance(request, Commit):
+    if isinstance(request, Transaction):
         return attempts.answer(await backend.commit(request, attempts.remaining))
     return await backend.read(request, attempts.remaining)
+
+
+class Repeating:
+    """Calls something again and again on a thread of its own, until it answers False or is stopped."""
+
+    def __init__(self, call: Callable[[], bool], every: float) -> None:
+        self._call = call
+        self._every = every
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """The first call comes one interval later."""
+        self._thread = threading.Thread(target=self._repeat, name="txmemory-renewing", daemon=True)
+        self._thread.start()
+
+    def _repeat(self) -> None:
+        while not self._stopped.wait(self._every):
+            try:
+                if not self._call():
+                    return
+            except Closed:
+                return
+
+    def stop(self) -> None:
+        """No call is under way any more when it returns."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+
+class AsyncRepeating:
+    """The same in a task of the event loop."""
+
+    def __init__(self, call: Callable[[], Awaitable[bool]], every: float) -> None:
+        self._call = call
+        self._every = every
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """The first call comes one interval later."""
+        self._task = asyncio.get_running_loop().create_task(self._repeat())
+
+    async def _repeat(self) -> None:
+        while True:
+            await asyncio.sleep(self._every)
+            try:
+                if not await self._call():
+                    return
+            except Closed:
+                return
+
+    async def stop(self) -> None:
+        """No call is under way any more when it returns."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])

@@ -2,7 +2,7 @@
 
 from typing import Protocol, TypeVar
 
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Reported, Transaction
 from txmemory.model.query import Page, Query
 
 Row = TypeVar("Row")
@@ -66,10 +66,17 @@ class Corrupted(Exception):
     """The engine found its own file damaged."""
 
 
+def joinable(transaction: Transaction) -> Commit:
+    """The commit; `ValueError` for what has to be a transaction of its own."""
+    if isinstance(transaction, Commit):
+        return transaction
+    raise ValueError("this needs transactions of its own: call it on the store itself")
+
+
 class Backend(Protocol):
     """What a technology has to do, for callers that block."""
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Runs one transaction within `deadline` seconds. Raises a `Fault` where it met an accident."""
         ...
 
@@ -92,7 +99,7 @@ class Backend(Protocol):
 class AsyncBackend(Protocol):
     """The same, for callers that await."""
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Runs one transaction. Cancelled, it has committed or will, or has done nothing: never a part."""
         ...
 

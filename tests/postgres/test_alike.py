@@ -24,7 +24,7 @@ from txmemory.model.commit import (
     Remove,
     RemoveListed,
     RemoveWhere,
-    Reply,
+    Reported,
     Trim,
 )
 from txmemory.model.filter import (
@@ -135,7 +135,7 @@ class Chance(random.Random):
                 return Commit("default", Presenter("run", 1), entries, bounds if self.random() < 0.6 else ())
 
 
-def counted(reply: Reply) -> list[Met]:
+def counted(reply: Reported) -> list[Met]:
     """What was met; that too many would have to go, not how many, which is counted to about the limit."""
     assert isinstance(reply, tuple)
     return [Found(met.actual, min(met.excess, 1)) if isinstance(met, Found) else met for met in reply]

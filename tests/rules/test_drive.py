@@ -13,7 +13,7 @@ from txmemory.drive import Patience, run, run_async
 from txmemory.flow import reading, writing
 from txmemory.flow.requests import Flow
 from txmemory.model.command import ForgetApplied
-from txmemory.model.commit import Commit, Done, Overtaken, Reply
+from txmemory.model.commit import Done, Overtaken, Reply, Transaction
 from txmemory.model.filter import Everything
 from txmemory.model.query import Page, Query
 from txmemory.model.refusal import Contended, OutcomeUnknown, Unavailable
@@ -32,7 +32,7 @@ class Scripted:
         self.script: Sequence[Fault | Reply | Page[Any]] = script
         self.attempts = 0
 
-    def commit(self, commit: Commit, deadline: float) -> Any:
+    def commit(self, commit: Transaction, deadline: float) -> Any:
         return self._next()
 
     def read(self, query: Query[Any], deadline: float) -> Any:
@@ -58,7 +58,7 @@ class AsyncScripted:
     def __init__(self, scripted: Scripted) -> None:
         self._scripted = scripted
 
-    async def commit(self, commit: Commit, deadline: float) -> Any:
+    async def commit(self, commit: Transaction, deadline: float) -> Any:
         return self._scripted.commit(commit, deadline)
 
     async def read(self, query: Query[Any], deadline: float) -> Any:

@@ -20,10 +20,13 @@ class Options:
     clock: Callable[[], datetime] | None = None
     deadline: float = 10.0
     engine: object = field(default=None, repr=False)
+    check_timeline: bool = False
 
     def __post_init__(self) -> None:
         if (self.url is None) == (self.engine is None):
             raise TypeError("a store is opened by its url or by an engine, one of the two")
+        if self.check_timeline and (self.url is None or location(self.url).scheme != "postgresql"):
+            raise ValueError("check_timeline needs a postgresql:// store")
 
     def microseconds_clock(self) -> Callable[[], int]:
         """The clock as integer microseconds."""

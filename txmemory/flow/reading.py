@@ -7,7 +7,7 @@ from returns.result import Failure, Result, Success
 
 from txmemory.flow.requests import Flow
 from txmemory.model import limits
-from txmemory.model.address import Address, Namespace
+from txmemory.model.address import Address, Namespace, Ref
 from txmemory.model.filter import Condition
 from txmemory.model.item import Revision, Stored
 from txmemory.model.query import (
@@ -23,6 +23,7 @@ from txmemory.model.query import (
     Totals,
 )
 from txmemory.model.refusal import Contended, Unavailable
+from txmemory.model.verifying import At, RevisionFound
 from txmemory.rules.matches import matches
 from txmemory.rules.narrowing import narrowed
 
@@ -85,6 +86,19 @@ def there(tenant: str, addresses: tuple[Address, ...]) -> Flow[Result[tuple[Stor
     """The live items at these addresses, those that are there, in the order asked."""
     page: Page[Stored] | ReadRefusal = yield Get(tenant, addresses)
     return Success(page.rows) if isinstance(page, Page) else Failure(page)
+
+
+def recorded(tenant: str, refs: tuple[Ref, ...]) -> Flow[Result[list[Stored], ReadRefusal]]:
+    """What these revisions stored, in this order, whatever has become of the items since."""
+    if not refs:
+        return Success([])
+    page: Page[RevisionFound] | ReadRefusal = yield At(tenant, refs)
+    if not isinstance(page, Page):
+        return Failure(page)
+    each = [found.revision for found in page.rows if found.revision is not None]
+    return Success(
+        [Stored(*known[:2], known.item, known.created_at) for known in each if known.item is not None]
+    )
 
 
 def history(tenant: str, address: Address) -> Flow[Result[list[Revision], ReadRefusal]]:

@@ -3,13 +3,13 @@
 from collections.abc import Generator
 from typing import Any, TypeVar
 
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reply, Transaction
 from txmemory.model.query import Query
 from txmemory.rules.settling import Accident
 
 Answer = TypeVar("Answer")
 
-Request = Commit | Query[Any]
+Request = Transaction | Query[Any]
 """One transaction to run, or one page to read."""
 Response = Reply | Accident
 """What a commit met, or what befell it. A query is answered with its page, or `Contended` or `Unavailable`."""

@@ -55,6 +55,23 @@ def namespace_from(text: str) -> Namespace:
     return tuple(json.loads(text))
 
 
+def step_key(*path: str | int) -> str:
+    """The key of a step by its place in a run: other places have other keys, every attempt has the same.
+
+    A path is texts and integers, such as a step's name and the index of a call within it; as a key at most 512 bytes.
+
+    >>> step_key("extract", 3)
+    '["extract",3]'
+    """
+    if not path:
+        raise ValueError("a path has at least one part")
+    for part in path:
+        if not isinstance(part, str | int) or isinstance(part, bool):  # type: ignore[redundant-expr]  # untyped callers
+            raise TypeError("a part of a path is text or an integer")
+    parts = [str.__str__(part) if isinstance(part, str) else int.__int__(part) for part in path]
+    return checked_text(canonical_json(parts), "key", limits.TEXT_KEY_BYTES)
+
+
 class Address(NamedTuple):
     """Where an item is within its tenant."""
 

@@ -10,7 +10,9 @@ from txmemory.model.address import Address, Fence, Namespace, Presenter
 from txmemory.model.event import Reason
 from txmemory.model.filter import Condition
 from txmemory.model.item import Item
+from txmemory.model.lease import Lease, LeaseMet
 from txmemory.model.outcome import Outcome
+from txmemory.model.repair import Mended, Repair
 
 
 class Guard(NamedTuple):
@@ -170,3 +172,9 @@ class Overtaken:
 
 Met = Done | Recorded | Found | Forgot | Finished
 Reply = Overtaken | tuple[Met, ...]
+
+Transaction = Commit | Repair | Lease
+"""What a backend carries out wholly or not at all."""
+LeaseReply = LeaseMet | Overtaken | Finished
+Reported = Reply | Mended | LeaseReply
+"""What it says of it."""

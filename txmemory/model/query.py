@@ -149,6 +149,19 @@ class Keys(Query[str]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Lapsed(Query[str]):
+    """The scopes of a tenant, by code point behind `after`, whose claim lapsed at least `lapsed` microseconds ago.
+
+    Neither released nor sealed ones are among them.
+    """
+
+    tenant: str
+    lapsed: int
+    after: str = ""
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class KeyCount(Query[int]):
     """How many applied keys a scope holds, or with None the tenant: one row."""
 

@@ -1,6 +1,7 @@
 """Why nothing was done: every refusal, in order of precedence. Read each as "refused because it is ..."."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import ClassVar
 
 from txmemory.model.address import Fence
@@ -43,6 +44,20 @@ class Sealed(Refusal):
     """
 
     outcome_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Refusal):
+    """The scope is claimed: by a holder of that name, who is live until then."""
+
+    retryable: ClassVar[bool] = True
+    holder: str = field(repr=False)
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLost(Refusal):
+    """The claim is no longer the caller's: stop. It was released, or not renewed in time; nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
-"""The state that the log implies, computed from nothing but events."""
+"""The state that log and history imply: of items and scopes from events, of a head from its revisions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from txmemory.model.address import Address
+from txmemory.model.address import Address, Fence
 from txmemory.model.event import Effect, Event
+from txmemory.model.item import Revision
 from txmemory.model.outcome import Outcome
+from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadState, ScopeState
 from txmemory.rules.recording import outcome_of
+from txmemory.rules.visible import expired
 
 
 @dataclass(slots=True)
@@ -54,3 +57,82 @@ def _fold_scope(state: Folded, event: Event, scope: str) -> None:
             pass
         case unreachable:
             assert_never(unreachable)
+
+
+def scope_after(state: ScopeState, event: Event) -> ScopeState:
+    """A scope's row as the next of its events leaves it. A generation that was not kept is the first."""
+    fence = Fence(event.generation or 0, event.token or 0)
+    sealed = state.sealed or event.kind == "seal"
+    return ScopeState(max(state.fence, fence), event.seq or 0, event.at, sealed)
+
+
+def folded_scope(events: Iterable[Event]) -> ScopeState:
+    """A scope's row as all of its events, in order, leave it."""
+    state = NEW_SCOPE
+    for event in events:
+        state = scope_after(state, event)
+    return state
+
+
+def keys_after(keys: dict[str, int], event: Event) -> None:
+    """Makes of a scope's ledger, the seq by key, what the next of its events leaves."""
+    match event.kind:
+        case "record":
+            keys[event.key or ""] = event.seq or 0
+        case "forget":
+            keys.pop(event.key or "", None)
+        case "seal":
+            keys.clear()
+        case "change" | "claim" | "release" | "reset":
+            pass
+        case unreachable:
+            assert_never(unreachable)
+
+
+def head_after(folded: FoldedHead | None, revision: Revision) -> FoldedHead:
+    """A head as the next revision of its history leaves it, the first one where there was none."""
+    place = (revision.at, revision.ordinal)
+    item = revision.item
+    if item is None:
+        return _ended(folded, revision)
+    added: tuple[tuple[int, int], ...] = (place,)
+    if folded is None or not folded.head.live:
+        pass
+    elif expired(folded.head.expires_at, revision.at):
+        added = (place, *folded.added)  # by the clock it may have been there still: `at` may be ahead of it
+    else:
+        added = folded.added
+    head = HeadState(
+        revision=revision.revision,
+        live=True,
+        kind=item.kind,
+        attributes=item.attributes_text,
+        created_at=revision.created_at,
+        updated_at=revision.at,
+        expires_at=item.expires_at,
+        importance=item.importance,
+        added=added[0],
+    )
+    return FoldedHead(head, added)
+
+
+_NOTHING = HeadState(
+    0,
+    live=False,
+    kind="",
+    attributes="{}",
+    created_at=0,
+    updated_at=0,
+    expires_at=None,
+    importance=None,
+    added=(0, 0),
+)
+
+
+def _ended(folded: FoldedHead | None, revision: Revision) -> FoldedHead:
+    """A head of which only its last content's kind and times stay."""
+    number, at = revision.revision, revision.at
+    if folded is None:  # what it ended is lost
+        folded = FoldedHead(_NOTHING._replace(created_at=revision.created_at), (_NOTHING.added,))
+    head = folded.head._replace(revision=number, live=False, attributes="{}", updated_at=at, importance=None)
+    return FoldedHead(head, folded.added)

@@ -15,6 +15,7 @@ from txmemory.model.refusal import (
     Fenced,
     IdChanged,
     KeyReused,
+    LeaseLost,
     NotFound,
     OutcomeUnknown,
     Sealed,
@@ -28,12 +29,13 @@ Accident = Contended | OutcomeUnknown | Unavailable
 
 Delayed = Contended | Unavailable
 EntryRefusal = KeyReused | Sealed | StaleRevision | AlreadyExists | TooManyToEvict
-WriteRefusal = Fenced | EntryRefusal | Delayed
-ManyRefusal = Fenced | Delayed
-AppliedRefusal = Fenced | Sealed | Delayed
-ForgetRefusal = Fenced | Sealed | Contended | OutcomeUnknown | Unavailable
-SealRefusal = Fenced | Contended | OutcomeUnknown | Unavailable
-ConsolidateRefusal = Fenced | Sealed | TooManyToEvict | Delayed
+WriteRefusal = Fenced | LeaseLost | EntryRefusal | Delayed
+ManyRefusal = Fenced | LeaseLost | Delayed
+AppliedRefusal = Fenced | LeaseLost | Sealed | Delayed
+ForgetRefusal = Fenced | LeaseLost | Sealed | Contended | OutcomeUnknown | Unavailable
+SealRefusal = Fenced | LeaseLost | Contended | OutcomeUnknown | Unavailable
+ConsolidateRefusal = Fenced | LeaseLost | Sealed | TooManyToEvict | Delayed
+StepRefusal = ConsolidateRefusal
 UpdateRefusal = NotFound | IdChanged | TooManyToEvict | Contended | OutcomeUnknown | Unavailable
 StoreRefusal = TooManyToEvict | Contended | OutcomeUnknown | Unavailable
 PlainRefusal = Contended | OutcomeUnknown | Unavailable
@@ -49,7 +51,7 @@ def write(command: Write, presenter: Presenter, reply: Reply | Accident) -> Resu
         case Overtaken():
             return Failure(_fenced(presenter, reply))
         case Contended() | OutcomeUnknown() | Unavailable():
-            return Failure(_keyed(reply))
+            return Failure(delayed(reply))
         case (met,):
             return _entry(command, met)
         case _:
@@ -75,7 +77,7 @@ def write_many(
         case Overtaken():
             return Failure(_fenced(presenter, reply))
         case Contended() | OutcomeUnknown() | Unavailable():
-            return Failure(_keyed(reply))
+            return Failure(delayed(reply))
         case _:
             if len(reply) != len(commands):
                 raise Unexpected("one answer for each entry")
@@ -89,7 +91,7 @@ def applied(presenter: Presenter, reply: Reply | Accident) -> Result[Outcome | N
         case Overtaken():
             return Failure(_fenced(presenter, reply))
         case Contended() | OutcomeUnknown() | Unavailable():
-            return Failure(_keyed(reply))
+            return Failure(delayed(reply))
         case (Recorded(outcome=outcome),):
             return Success(outcome)
         case (Found(),):
@@ -161,7 +163,7 @@ def _fenced(presenter: Presenter, reply: Overtaken) -> Fenced:
     return Fenced(presenter.fence, reply.newest, outcome_unknown=reply.lost)
 
 
-def _keyed(accident: Accident) -> Delayed:
+def delayed(accident: Accident) -> Delayed:
     """A keyed call can be made again, so an unknown outcome is one that can be asked for later."""
     match accident:
         case OutcomeUnknown():

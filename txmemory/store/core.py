@@ -1,22 +1,78 @@
 """What every handle of one open store shares, and what a handle adds to a call before it becomes a command."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from secrets import token_hex
 from typing import Generic, Literal, TypeVar
 
 from txmemory.drive import Patience
+from txmemory.log.verifying import Extent, Part
 from txmemory.memories.bounds import Bounds, bounds_of
 from txmemory.memories.translate import Expected, Source, ends_of, guards_of, put_of, puts_of, sources_of
 from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
-from txmemory.model.address import Namespace, checked_namespace, checked_tenant
+from txmemory.model.address import Namespace, checked_namespace, checked_scope, checked_tenant
 from txmemory.model.command import OnMismatch
-from txmemory.model.commit import Bound, Put
+from txmemory.model.commit import Bound, Guard, Put
 from txmemory.model.item import Stored
+from txmemory.model.outcome import Receipt
+from txmemory.rules.bounds import tightest
 
 AnyBackend = TypeVar("AnyBackend", covariant=True)
 Other = TypeVar("Other")
 MEMORIES: Namespace = ("memories",)
+
+
+def ttl_of(ttl: timedelta) -> int:
+    """A lease's length in microseconds."""
+    if not isinstance(ttl, timedelta):
+        raise TypeError("ttl must be a timedelta")
+    return ttl // timedelta(microseconds=1)
+
+
+def always() -> bool:
+    """A writer that was given its token holds it, as far as is known here."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step of a run has stored, now or by an earlier attempt (`receipt.replayed`)."""
+
+    receipt: Receipt
+    memories: tuple[Memory, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Piece:
+    """What `together` stores and ends in one namespace."""
+
+    tenant: str
+    puts: tuple[Put, ...] = ()
+    sources: tuple[Guard, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+def together(tenant: str, key: str, pieces: Sequence[Piece], on_mismatch: OnMismatch) -> wanted.Write:
+    """The pieces as one keyed command."""
+    for piece in pieces:
+        if not isinstance(piece, Piece):
+            raise TypeError("together takes pieces: what storing and removing answer")
+        if piece.tenant != tenant:
+            raise ValueError("a piece is of another tenant")
+    sources = tuple([source for piece in pieces for source in piece.sources])
+    return wanted.Write(
+        kind="replace" if sources else "write",
+        key=key,
+        puts=tuple([put for piece in pieces for put in piece.puts]),
+        sources=sources,
+        bounds=tightest(bound for piece in pieces for bound in piece.bounds),
+        on_mismatch=on_mismatch,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +85,10 @@ class Handle(Generic[AnyBackend]):
     tenant: str = field(default="default", repr=False)
     namespace: Namespace = field(default=MEMORIES, repr=False)
     bounds: Bounds | None = None
+    nonce: str = field(default_factory=lambda: token_hex(6), repr=False)
+    """Of the opened store: it tells apart two holders of claims that have the same name."""
+    check_timeline: bool = False
+    """Whether a claim looks at the timeline of the server."""
     joined: bool = False
     """Whether what it does is part of a caller's transaction."""
 
@@ -52,6 +112,16 @@ class Handle(Generic[AnyBackend]):
             bounds=self.bounds if bounds is None else bounds,
         )
 
+    def part(self, scope: str | None, of: Extent) -> Part:
+        """What is to be verified."""
+        if of not in ("namespace", "tenant", "store"):
+            raise ValueError("of must be namespace, tenant or store")
+        if scope is not None:
+            return Part(self.tenant, checked_scope(scope))
+        if of == "namespace":
+            return Part(self.tenant, namespace=self.namespace)
+        return Part(self.tenant if of == "tenant" else None)
+
     def limits(self, bounds: Bounds | None) -> tuple[Bound, ...]:
         """The bounds of one call: its own, else those of the handle."""
         return bounds_of(self.namespace, self.bounds if bounds is None else bounds)
@@ -61,6 +131,12 @@ class Handle(Generic[AnyBackend]):
         for bound in self.limits(bounds):
             return bound
         raise ValueError("neither the call nor the handle names bounds")
+
+    def piece(self, add: Iterable[Memory], remove: Iterable[Source]) -> Piece:
+        """What `together` stores and ends here."""
+        return Piece(
+            self.tenant, puts_of(self.namespace, add), sources_of(self.namespace, remove), self.limits(None)
+        )
 
     def write(
         self,

@@ -25,6 +25,7 @@ def open(
     engine: "Engine | None" = None,
     clock: Clock | None = None,
     require_fence: bool = False,
+    check_timeline: bool = False,
     deadline: float = 10.0,
 ) -> Store:
     """An open store, usable from many threads and as a context manager; the place is made when it is not there.
@@ -36,8 +37,9 @@ def open(
     `engine`, which is borrowed and not closed, and decides about isolation level and pool.
     `?synchronous=NORMAL` trades the last writes before a power loss for speed; the default FULL loses none.
     `clock` answers an aware datetime and replaces the database's clock; it must be quick and must not use the store.
-    `require_fence` refuses calls without a writer. `deadline` is how many seconds a call may wait for others before
-    it is `Contended`.
+    `require_fence` refuses calls without a writer. `check_timeline`, of `postgresql://` alone, lets a claim raise the
+    generation where a standby was promoted since the last one, which may have lost what the scope had seen.
+    `deadline` is how many seconds a call may wait for others before it is `Contended`.
 
     Raises `CannotOpen`, or `SchemaMismatch` for a file of a newer release.
 
@@ -46,7 +48,8 @@ def open(
     False
     """
     patience = _patience(deadline)
-    return Store(Handle(open_backend(Options(url, clock, deadline, engine)), patience, require_fence))
+    options = Options(url, clock, deadline, engine, check_timeline)
+    return Store(Handle(open_backend(options), patience, require_fence, check_timeline=check_timeline))
 
 
 class open_async:  # noqa: N801  # reads as the function that it stands for; awaited or entered
@@ -59,9 +62,10 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
         engine: "AsyncEngine | None" = None,
         clock: Clock | None = None,
         require_fence: bool = False,
+        check_timeline: bool = False,
         deadline: float = 10.0,
     ) -> None:
-        self._options = Options(url, clock, deadline, engine)
+        self._options = Options(url, clock, deadline, engine, check_timeline)
         self._require_fence = require_fence
         self._patience = _patience(deadline)
         self._store: AsyncStore | None = None
@@ -81,7 +85,8 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
 
     async def _opened(self) -> AsyncStore:
         backend = await open_backend_async(self._options)
-        return AsyncStore(Handle(backend, self._patience, self._require_fence))
+        check = self._options.check_timeline
+        return AsyncStore(Handle(backend, self._patience, self._require_fence, check_timeline=check))
 
 
 def migrate(url: str, *, runtime_role: str | None = None, deadline: float = 10.0) -> None:

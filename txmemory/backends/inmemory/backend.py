@@ -4,13 +4,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import NoReturn, TypeVar, cast
 
+from txmemory.backends.inmemory.claiming import StateClaims
+from txmemory.backends.inmemory.mending import mended
 from txmemory.backends.inmemory.reading import answer
 from txmemory.backends.inmemory.state import State
 from txmemory.backends.inmemory.tables import StateTables
+from txmemory.backends.leasing import lease_out
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.steps import carry_out
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Reported, Transaction
 from txmemory.model.query import Page, Query
+from txmemory.model.repair import Repair
 
 Row = TypeVar("Row")
 Clock = Callable[[], int]
@@ -31,13 +35,19 @@ class InMemory:
         """A value over a copy of the state that has not changed yet."""
         return InMemory(self.state.copy(), self._clock, None)
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Runs the guard under the lock."""
         if self._lifetime is not None:
             self._lifetime.check()
         with self._alone:
+            if isinstance(commit, Repair):
+                return mended(self.state, commit)
             tables = StateTables(self.state, self._clock)
-            reply = carry_out(tables, commit)
+            reply: Reported
+            if isinstance(commit, Commit):
+                reply = carry_out(tables, commit)
+            else:
+                reply = lease_out(StateClaims(tables), commit)
             self.changed = tables.flush() or self.changed
             return reply
 
@@ -64,7 +74,7 @@ class AsyncInMemory:
     def __init__(self, backend: InMemory) -> None:
         self._backend = backend
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Runs the guard."""
         return self._backend.commit(commit, deadline)
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+from txmemory.backends.inmemory import verifying
 from txmemory.backends.inmemory.state import State
 from txmemory.model.address import Address
 from txmemory.model.filter import Condition, Everything
@@ -16,6 +17,7 @@ from txmemory.model.query import (
     Get,
     KeyCount,
     Keys,
+    Lapsed,
     Page,
     Past,
     Query,
@@ -71,6 +73,13 @@ def answer(state: State, query: Query[Any], now: int) -> Page[Any]:
             return _page(log, limit)
         case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
             return _page(sorted(key for key in state.ledger.get((tenant, scope), {}) if key > after), limit)
+        case Lapsed(tenant=tenant, lapsed=lapsed, after=after, limit=limit):
+            names = (
+                name
+                for (owner, name), until in state.leases.items()
+                if owner == tenant and name > after and until <= now - lapsed
+            )
+            return _page(sorted(name for name in names if not state.scopes[tenant, name].row.sealed), limit)
         case KeyCount(tenant=tenant, scope=scope):
             counts = (
                 len(rows)
@@ -79,7 +88,7 @@ def answer(state: State, query: Query[Any], now: int) -> Page[Any]:
             )
             return Page((sum(counts),))
         case _:
-            raise TypeError("not a query")
+            return verifying.answer(state, query)
 
 
 def _selected(

@@ -26,6 +26,8 @@ class State:
     ledger: dict[tuple[str, str], dict[str, LedgerRow]] = field(default_factory=dict)
     heads: dict[tuple[str, Namespace], dict[str, Head]] = field(default_factory=dict)
     revisions: dict[tuple[str, Address], tuple[Revision, ...]] = field(default_factory=dict)
+    leases: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Until when the claim on a scope lives; nothing where none holds."""
     events: dict[int, tuple[str, Event]] = field(default_factory=dict)
     last_row: int = 0
     """The last number that an event was given, whatever became of it."""
@@ -38,9 +40,17 @@ class State:
             {scope: dict(rows) for scope, rows in self.ledger.items()},
             {namespace: dict(rows) for namespace, rows in self.heads.items()},
             dict(self.revisions),
+            dict(self.leases),
             dict(self.events),
             self.last_row,
         )
+
+    def lease(self, scope: tuple[str, str], until: int | None) -> None:
+        """Notes until when the claim on a scope lives."""
+        if until is None:
+            self.leases.pop(scope, None)
+        else:
+            self.leases[scope] = until
 
     def stored(self, tenant: str, head: Head) -> Stored:
         """The content of a live head."""

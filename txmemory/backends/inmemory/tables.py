@@ -24,9 +24,13 @@ class StateTables:
     alone = True
 
     def __init__(self, state: State, clock: Callable[[], int]) -> None:
-        self._state = state
+        self.state = state
         self.now = clock
         self._writes: list[Callable[[], object]] = []
+
+    def later(self, write: Callable[[], object]) -> None:
+        """Makes a write with all others."""
+        self._writes.append(write)
 
     def flush(self) -> bool:
         """Makes the writes, and makes them again if interrupted: each says what shall be, not what to add."""
@@ -42,22 +46,23 @@ class StateTables:
     def advance_fence(self, tenant: str, presenter: Presenter, keys: Sequence[str]) -> ScopeRow | None:
         """A write where the presenter moves the fence."""
         place = (tenant, presenter.scope)
-        known = self._state.scopes.get(place)
+        known = self.state.scopes.get(place)
         standing = advanced(known.standing if known else None, presenter)
         if standing is None:
             return None
         scope = Scope(standing, known.row if known else ScopeRow(0, 0, sealed=False))
         if scope != known:
-            self._writes.append(lambda: self._state.scopes.__setitem__(place, scope))
+            self.later(lambda: self.state.scopes.__setitem__(place, scope))
+            self.later(lambda: self.state.lease(place, None))  # it was an older token's
         return scope.row
 
     def fence(self, tenant: str, scope: str) -> Fence:
         """As it stands."""
-        return self._state.scopes[tenant, scope].standing.fence
+        return self.state.scopes[tenant, scope].standing.fence
 
     def applied(self, tenant: str, scope: str, keys: Sequence[str]) -> Mapping[str, LedgerRow]:
         """A look into the map."""
-        ledger = self._state.ledger.get((tenant, scope), {})
+        ledger = self.state.ledger.get((tenant, scope), {})
         return {key: ledger[key] for key in keys if key in ledger}
 
     def lock_namespaces(self, tenant: str, namespaces: Sequence[Namespace]) -> None:
@@ -71,7 +76,7 @@ class StateTables:
     def lock_matching(self, tenant: str, namespace: Namespace, condition: Condition) -> Sequence[Head]:
         """Every live head is looked at."""
         live = self._live(tenant, namespace)
-        return [head for head in live if matches(condition, self._state.stored(tenant, head))]
+        return [head for head in live if matches(condition, self.state.stored(tenant, head))]
 
     def count_live(self, tenant: str, namespace: Namespace, most: int) -> int:
         """Every live head is counted."""
@@ -93,54 +98,50 @@ class StateTables:
 
         def write() -> None:
             for head, _ in changes:
-                self._state.heads.setdefault((tenant, head.address.namespace), {})[head.address.id] = head
+                self.state.heads.setdefault((tenant, head.address.namespace), {})[head.address.id] = head
 
-        self._writes.append(write)
+        self.later(write)
 
     def append_revisions(self, tenant: str, revisions: Sequence[Revision]) -> None:
         """Puts a longer history in the place of the old one."""
-        history = self._state.revisions
+        history = self.state.revisions
         longer: dict[tuple[str, Address], tuple[Revision, ...]] = {}
         for revision in revisions:
             place = (tenant, revision.address)
             longer[place] = (*(longer.get(place) or history.get(place, ())), revision)
-        self._writes.append(lambda: history.update(longer))
+        self.later(lambda: history.update(longer))
 
     def append_events(self, tenant: str, events: Sequence[Event]) -> None:
         """Numbers them behind the newest."""
-        first = self._state.last_row + 1
+        first = self.state.last_row + 1
         rows = {first + place: (tenant, event) for place, event in enumerate(events)}
 
         def write() -> None:
-            self._state.events.update(rows)
-            self._state.last_row = first + len(rows) - 1
+            self.state.events.update(rows)
+            self.state.last_row = first + len(rows) - 1
 
-        self._writes.append(write)
+        self.later(write)
 
     def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
         """Puts the place beside the fence as it will be by then."""
         place = (tenant, scope)
-        self._writes.append(
-            lambda: self._state.scopes.__setitem__(place, self._state.scopes[place]._replace(row=row))
-        )
+        self.later(lambda: self.state.scopes.__setitem__(place, self.state.scopes[place]._replace(row=row)))
 
     def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
         """Puts them into the map."""
-        ledger = self._state.ledger
+        ledger = self.state.ledger
         rows = [LedgerRow(event.key or "", event.fingerprint or b"", outcome_of(event)) for event in events]
-        self._writes.append(
-            lambda: ledger.setdefault((tenant, scope), {}).update((row.key, row) for row in rows)
-        )
+        self.later(lambda: ledger.setdefault((tenant, scope), {}).update((row.key, row) for row in rows))
 
     def forget(self, tenant: str, scope: str, keys: Sequence[str] | None) -> int:
         """Takes them out of the map."""
-        ledger = self._state.ledger.get((tenant, scope), {})
+        ledger = self.state.ledger.get((tenant, scope), {})
         gone = [key for key in (ledger if keys is None else keys) if key in ledger]
-        self._writes.append(lambda: [ledger.pop(key, None) for key in gone])
+        self.later(lambda: [ledger.pop(key, None) for key in gone])
         return len(gone)
 
     def _heads(self, tenant: str, namespace: Namespace) -> Mapping[str, Head]:
-        return self._state.heads.get((tenant, namespace), {})
+        return self.state.heads.get((tenant, namespace), {})
 
     def _live(self, tenant: str, namespace: Namespace) -> list[Head]:
         return [head for head in self._heads(tenant, namespace).values() if head.live]

@@ -13,7 +13,8 @@ from txmemory.backends.portable.faults import fault_of
 from txmemory.backends.portable.ground import Ground
 from txmemory.backends.portable.joining import AsyncJoinedPortable, JoinedPortable
 from txmemory.backends.portable.transacting import Transaction, fetched, no_time
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reported
+from txmemory.model.commit import Transaction as Wanted
 from txmemory.model.query import Page, Query
 from txmemory.port import Busy, Lost
 
@@ -33,7 +34,7 @@ class Portable:
         self._clock = clock
         self._borrowed = borrowed
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Wanted, deadline: float) -> Reported:
         """One transaction. The server bounds each wait; an answer that never comes only the driver can."""
         self._lifetime.check()
         transaction = Transaction(self._ground, self._clock, commit, deadline)
@@ -80,7 +81,7 @@ class AsyncPortable:
         self._borrowed = borrowed
         self._ending: set[asyncio.Future[Any]] = set()
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Wanted, deadline: float) -> Reported:
         """One transaction, given up at the deadline, whatever it waits for."""
         self._lifetime.check()
         transaction = Transaction(self._ground, self._clock, commit, deadline)

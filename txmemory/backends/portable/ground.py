@@ -11,10 +11,12 @@ from sqlalchemy.schema import CreateSchema
 from sqlalchemy.sql import ClauseElement
 
 from txmemory.backends.clock import system_clock
-from txmemory.backends.postgres.dialect import IDLE_LEAST, function, grants
+from txmemory.backends.postgres.dialect import IDLE_LEAST, functions, grants
+from txmemory.backends.sql.claiming import ClaimStatements
 from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
-from txmemory.backends.sql.spelling import Spelling, bound_clock, database_clock, rising_number
+from txmemory.backends.sql.spelling import FILE_CHECK, Spelling, bound_clock, database_clock, rising_number
 from txmemory.backends.sql.tables import Tables, tables
 from txmemory.backends.sql.texts import PostgresTexts, SqliteTexts
 from txmemory.port import CannotOpen
@@ -42,6 +44,8 @@ class Ground:
     tables: Tables
     guard: GuardStatements[Executable]
     reads: ReadStatements[Executable]
+    mends: MendStatements[Executable]
+    claims: ClaimStatements[Executable]
     clock: Callable[[], int] | None
     """This machine's clock where it is as good as the database's, else None."""
     time: Select[int]
@@ -75,11 +79,13 @@ def ground_of(dialect: str, schema: str = SCHEMA) -> Ground:
 def _server(schema: str) -> Ground:
     ours = tables("", schema)
     spelling = Spelling(ours, _as_it_is, postgresql.insert, database_clock(), PostgresTexts(), lateral=True)
-    guard = GuardStatements(spelling, _as_it_is, lock=True).built()
+    guard, reads = GuardStatements(spelling, _as_it_is, lock=True).built(), ReadStatements(spelling)
     return Ground(
         tables=ours,
         guard=guard,
-        reads=ReadStatements(spelling),
+        reads=reads,
+        mends=MendStatements(spelling, reads),
+        claims=ClaimStatements(spelling, lock=True),
         clock=None,
         time=select(database_clock()),
         begin=_begin_on_server,
@@ -94,12 +100,22 @@ def _server(schema: str) -> Ground:
 @lru_cache(maxsize=1)
 def _file() -> Ground:
     ours = tables("txm_", None)
-    spelling = Spelling(ours, _as_it_is, sqlite.insert, bound_clock(), SqliteTexts(), rising_number(ours))
-    guard = GuardStatements(spelling, _as_it_is, lock=True).built()
+    spelling = Spelling(
+        ours,
+        _as_it_is,
+        sqlite.insert,
+        bound_clock(),
+        SqliteTexts(),
+        rising_number(ours),
+        intact=FILE_CHECK,
+    )
+    guard, reads = GuardStatements(spelling, _as_it_is, lock=True).built(), ReadStatements(spelling)
     return Ground(
         tables=ours,
         guard=guard,
-        reads=ReadStatements(spelling),
+        reads=reads,
+        mends=MendStatements(spelling, reads),
+        claims=ClaimStatements(spelling, lock=True),
         clock=system_clock,
         time=select(bound_clock()),
         begin=_begin_on_file,
@@ -152,8 +168,8 @@ def _make_in_file(connection: Connection, ours: Tables) -> None:
 def _renew_on_server(connection: Connection, schema: str, role: str | None) -> None:
     runs_functions = connection.dialect.name == "postgresql"
     if runs_functions:  # so that postgresql:// finds its own there, too
-        connection.exec_driver_sql(function(schema))
-    for grant in grants(schema, role, function=runs_functions):
+        connection.exec_driver_sql(functions(schema))
+    for grant in grants(schema, role, functions=runs_functions):
         connection.exec_driver_sql(grant)
 
 

@@ -15,8 +15,9 @@ from txmemory.backends.portable.tables import PortableTables
 from txmemory.backends.portable.transacting import Clock, fetched, no_time
 from txmemory.backends.sql.reading import Asked
 from txmemory.backends.steps import carry_out
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Reply, Transaction
 from txmemory.model.query import Page, Query
+from txmemory.port import joinable
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
@@ -36,10 +37,10 @@ class JoinedPortable:
         self._ground = ground
         self._clock = clock
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Transaction, deadline: float) -> Reply:
         """Carries the commit out behind a savepoint, wholly or not at all."""
         self._lifetime.check()
-        return _carried_out(self._connection, self._ground, self._clock, commit, deadline)
+        return _carried_out(self._connection, self._ground, self._clock, joinable(commit), deadline)
 
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from what the transaction sees."""
@@ -73,10 +74,11 @@ class AsyncJoinedPortable:
         self._ground = ground
         self._clock = clock
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reply:
         """Carries the commit out behind a savepoint, wholly or not at all."""
         self._lifetime.check()
-        return await self._connection.run_sync(_carried_out, self._ground, self._clock, commit, deadline)
+        wanted = joinable(commit)
+        return await self._connection.run_sync(_carried_out, self._ground, self._clock, wanted, deadline)
 
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from what the transaction sees."""

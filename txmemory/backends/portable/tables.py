@@ -32,7 +32,13 @@ class PortableTables(StatementTables[Executable]):
         """All rows, as tuples."""
         return self._connection.execute(statement, values).fetchall()
 
-    def _change(self, statement: Executable, values: Bound) -> int:
+    def rows(self, statement: Executable, values: Bound, /) -> Sequence[Row]:
+        """All rows of a statement that may be one that answers none."""
+        answered = self._connection.execute(statement, values)
+        return answered.fetchall() if answered.returns_rows else ()
+
+    def change(self, statement: Executable, values: Bound) -> int:
+        """How many rows it changed."""
         return self._connection.execute(statement, values).rowcount
 
     def _each(self, statement: Executable, columns: Sequence[str], rows: Sequence[Values]) -> None:
@@ -57,7 +63,7 @@ class PortableTables(StatementTables[Executable]):
             if self.fetch(self._statements.make_namespace, {"tenant": tenant, "namespace": text}):
                 self._new_namespaces.append(this)
             else:
-                self._change(self._statements.lock_namespace, this)
+                self.change(self._statements.lock_namespace, this)
 
     def lock_heads(self, tenant: str, addresses: Sequence[Address]) -> Mapping[Address, Head]:
         """Placeholders for what is not there, so that there is a row to lock; then every row, both in order."""
@@ -93,6 +99,6 @@ class PortableTables(StatementTables[Executable]):
     def finish(self) -> None:
         """Takes away the rows that were made to be locked, and that nothing happened to."""
         for place in self._placeholders.values():
-            self._change(self._statements.drop_placeholder, place)
+            self.change(self._statements.drop_placeholder, place)
         for this in self._new_namespaces:
-            self._change(self._statements.drop_namespace, this)
+            self.change(self._statements.drop_namespace, this)

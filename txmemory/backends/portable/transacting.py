@@ -7,13 +7,18 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from txmemory.backends.leasing import lease_out
 from txmemory.backends.portable.faults import fault_of
 from txmemory.backends.portable.ground import Ground
 from txmemory.backends.portable.tables import PortableTables
+from txmemory.backends.sql.claiming import StatementClaims
+from txmemory.backends.sql.mending import mended
 from txmemory.backends.sql.reading import Asked
 from txmemory.backends.sql.replaying import replayed
 from txmemory.backends.steps import carry_out
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Reported
+from txmemory.model.commit import Transaction as Wanted
+from txmemory.model.repair import Repair
 
 Clock = Callable[[], int]
 
@@ -25,7 +30,7 @@ def no_time() -> None:
 class Transaction:
     """Carries one commit out, all or nothing, over whatever connection it is run on."""
 
-    def __init__(self, ground: Ground, clock: Clock | None, commit: Commit, seconds: float) -> None:
+    def __init__(self, ground: Ground, clock: Clock | None, commit: Wanted, seconds: float) -> None:
         self.sent = False
         """Whether the COMMIT was on its way: from then on only its answer says what became of it."""
         self._ground = ground
@@ -33,7 +38,7 @@ class Transaction:
         self._wanted = commit
         self._seconds = seconds
 
-    def run(self, connection: Connection) -> Reply:
+    def run(self, connection: Connection) -> Reported:
         """What the commit met. Nothing of a transaction that raised stays, but for a `Lost` one, which may."""
         try:
             self.begin(connection)
@@ -57,8 +62,12 @@ class Transaction:
         self.sent = True
         connection.commit()
 
-    def _carried_out(self, connection: Connection) -> Reply:
+    def _carried_out(self, connection: Connection) -> Reported:
         tables = PortableTables(connection, self._ground, self._clock)
+        if isinstance(self._wanted, Repair):
+            return mended(self._ground.mends.mended(self._wanted), tables.rows)
+        if not isinstance(self._wanted, Commit):
+            return lease_out(StatementClaims(tables, self._ground.claims), self._wanted)
         known = replayed(self._ground.guard, tables.fetch, self._wanted)
         if known is not None:
             return known

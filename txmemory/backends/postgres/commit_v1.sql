@@ -124,7 +124,8 @@ BEGIN
             RETURN;
         END IF;
         IF (p_generation, p_token) > (v_generation, v_token) OR (v_holder IS NULL AND p_holder IS NOT NULL) THEN
-            UPDATE @schema@.scope s SET generation = p_generation, token = p_token, holder = p_holder
+            UPDATE @schema@.scope s
+               SET generation = p_generation, token = p_token, holder = p_holder, lease_until = NULL  -- an older token's
              WHERE s.tenant = p_tenant AND s.scope = p_scope;
         END IF;
         IF v_sealed THEN

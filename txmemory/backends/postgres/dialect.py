@@ -9,7 +9,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
 
+from txmemory.backends.postgres.leasing import LEASE_TYPES
 from txmemory.backends.postgres.packing import TYPES
+from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
 from txmemory.backends.sql.spelling import Spelling, database_clock
 from txmemory.backends.sql.tables import Tables, tables
@@ -55,10 +57,18 @@ def postgres_tables(schema: str) -> Tables:
 @lru_cache(maxsize=32)
 def read_statements(schema: str) -> ReadStatements[str]:
     """Every query."""
-    spelling = Spelling(
-        postgres_tables(schema), compiled, postgresql.insert, database_clock(), PostgresTexts(), lateral=True
-    )
-    return ReadStatements(spelling)
+    return ReadStatements(_spelling(schema))
+
+
+@lru_cache(maxsize=32)
+def mend_statements(schema: str) -> MendStatements[str]:
+    """What a repair runs: plain statements, since it is rare, and nobody waits for it."""
+    return MendStatements(_spelling(schema), read_statements(schema))
+
+
+def _spelling(schema: str) -> Spelling[str]:
+    tables = postgres_tables(schema)
+    return Spelling(tables, compiled, postgresql.insert, database_clock(), PostgresTexts(), lateral=True)
 
 
 @cache
@@ -72,6 +82,12 @@ def call(schema: str) -> str:
 def _quoted(schema: str) -> str:
     return _plain.identifier_preparer.quote_schema(schema)
 
+
+BOUNDED = """
+SELECT set_config('lock_timeout', %(limit)s, true),
+       set_config('idle_in_transaction_session_timeout', %(limit)s, true)
+"""
+"""Bounds a transaction that is more than one statement: its waits for locks, and a client that stands still."""
 
 SESSION = """
 SELECT extract(epoch FROM pg_postmaster_start_time())::text, current_database()::text,
@@ -119,14 +135,27 @@ def joined_call(schema: str) -> str:
     return call(schema).replace("SELECT *", f"SELECT {limits}, answer.*", 1) + " AS answer"
 
 
-def function(schema: str) -> str:
-    """What makes the function, or brings it to this release's text and parameters."""
-    text = files("txmemory.backends.postgres").joinpath("commit_v1.sql").read_text("utf-8")
+@cache
+def lease_call(schema: str) -> str:
+    """The one call that claims, renews, releases or resets."""
+    arguments = ", ".join(f"%s::{type}" for type in LEASE_TYPES)
+    name = _dialect.identifier_preparer.quote_schema(schema)
+    return f"SELECT * FROM {name}.lease_v1({arguments})"  # noqa: S608 - a quoted identifier, constant types
+
+
+FUNCTIONS = ("commit_v1", "lease_v1")
+
+
+def functions(schema: str) -> str:
+    """What makes the functions, or brings them to this release's text and parameters."""
+    folder = files("txmemory.backends.postgres")
+    text = "\n".join(folder.joinpath(f"{name}.sql").read_text("utf-8") for name in FUNCTIONS)
     quoted = _quoted(schema)
     meant = {
         "schema": quoted,
         "schema_text": "'" + quoted.replace("'", "''") + "'",
         "types": ", ".join(TYPES),
+        "lease_types": ", ".join(LEASE_TYPES),
     }
     return re.sub("@([a-z_]+)@", lambda found: meant[found[1]], text)
 
@@ -143,16 +172,16 @@ def creation(schema: str) -> tuple[str, ...]:
     return tuple(made)
 
 
-def grants(schema: str, role: str | None, *, function: bool) -> tuple[str, ...]:
+def grants(schema: str, role: str | None, *, functions: bool) -> tuple[str, ...]:
     """What lets a role open stores on the schema, and nothing beyond; nothing where no role is named.
 
-    `function` says whether the one that commits is there.
+    `functions` says whether they are there.
     """
     if role is None:
         return ()
     quote = _plain.identifier_preparer.quote
     here, to = _quoted(schema), quote(role)
-    called = (f"GRANT EXECUTE ON FUNCTION {here}.commit_v1 TO {to}",) if function else ()
+    called = [f"GRANT EXECUTE ON FUNCTION {here}.{name} TO {to}" for name in FUNCTIONS if functions]
     return (
         f"GRANT USAGE ON SCHEMA {here} TO {to}",
         *called,

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from txmemory.backends.postgres.dialect import MIGRATING, creation, function, grants, postgres_tables
+from txmemory.backends.postgres.dialect import MIGRATING, creation, functions, grants, postgres_tables
 from txmemory.backends.postgres.faults import cannot_open
 from txmemory.backends.postgres.place import Place
 from txmemory.backends.sql.tables import VERSION
@@ -38,8 +38,8 @@ def migrate(place: Place, runtime_role: str | None) -> None:
                 connection.execute("SELECT set_config('lock_timeout', %s, true)", [f"{place.patience}s"])
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
                 _prepare(connection, transaction, place.schema)
-                connection.execute(function(place.schema))
-                for grant in grants(place.schema, runtime_role, function=True):
+                connection.execute(functions(place.schema))
+                for grant in grants(place.schema, runtime_role, functions=True):
                     connection.execute(grant)
     except psycopg.Error as error:
         raise cannot_open(error) from None

@@ -63,8 +63,8 @@ def arguments(
         fence = (presenter.scope, str(generation), str(token), presenter.holder)
     return (
         commit.tenant,
-        _milliseconds(lock_timeout),
-        None if transaction_timeout is None else _milliseconds(transaction_timeout),
+        milliseconds(lock_timeout),
+        None if transaction_timeout is None else milliseconds(transaction_timeout),
         None if clock is None else str(clock),
         *fence,
         array([entry.key for entry in commit.entries]),
@@ -81,7 +81,8 @@ def arguments(
     )
 
 
-def _milliseconds(seconds: float) -> str:
+def milliseconds(seconds: float) -> str:
+    """A limit as the server's settings spell it."""
     return f"{max(1, round(seconds * 1_000))}ms"
 
 

@@ -27,6 +27,8 @@ from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, colu
 from txmemory.backends.sql.walking import walks
 from txmemory.rules import order
 
+_STANDING = ("generation", "token", "holder")
+
 
 class WholeRows(NamedTuple):
     """The names that each statement for many rows binds; "least" is the least number that an event may get."""
@@ -80,6 +82,7 @@ class GuardStatements(Generic[Statement]):
                     "generation": given.generation,
                     "token": given.token,
                     "holder": case((newer, given.holder), else_=func.coalesce(scope.c.holder, given.holder)),
+                    "lease_until": case((newer, given.lease_until), else_=scope.c.lease_until),
                 },
                 where=or_(newer, equal),
             ).returning(scope.c.seq, scope.c.last_at, scope.c.sealed)
@@ -93,7 +96,7 @@ class GuardStatements(Generic[Statement]):
         return self._compile(
             statement.on_conflict_do_update(
                 index_elements=[scope.c.tenant, scope.c.scope],
-                set_={name: statement.excluded[name] for name in ("generation", "token", "holder")},
+                set_={name: statement.excluded[name] for name in (*_STANDING, "lease_until")},
             )
         )
 
@@ -328,11 +331,10 @@ class GuardStatements(Generic[Statement]):
         return self._compile(delete(ledger).where(*self._whose(ledger)))
 
     def _new_scope(self) -> Any:
-        given: dict[str, Any] = {
-            name: bindparam(name) for name in ("tenant", "scope", "generation", "token", "holder")
-        }
-        zero: dict[str, Any] = {name: literal_column("0") for name in ("seq", "last_at", "sealed")}
-        return self._spelling.upsert(self._tables.scope).values({**given, **zero})
+        given: dict[str, Any] = {name: bindparam(name) for name in ("tenant", "scope", *_STANDING)}
+        given |= {name: literal_column("0") for name in ("seq", "last_at", "sealed")}
+        given["lease_until"] = literal_column("NULL")
+        return self._spelling.upsert(self._tables.scope).values(given)
 
     def _heads(self) -> Select[Any]:
         return select(*columns_of(self._tables.item, HEAD_COLUMNS)).where(self._spelling.here)

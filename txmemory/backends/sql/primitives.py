@@ -36,7 +36,7 @@ class StatementTables(Generic[Statement]):
         """All rows that a statement answers."""
         raise NotImplementedError
 
-    def _change(self, statement: Statement, values: Bound) -> int:
+    def change(self, statement: Statement, values: Bound) -> int:
         """Runs a statement that changes rows, and says how many."""
         raise NotImplementedError
 
@@ -136,7 +136,7 @@ class StatementTables(Generic[Statement]):
     def move_scope(self, tenant: str, scope: str, row: ScopeRow) -> None:
         """Updates the scope's place in its order."""
         values = {"seq": row.seq, "last_at": row.last_at, "sealed": int(row.sealed)}
-        self._change(self._statements.move_scope, {"in_tenant": tenant, "in_scope": scope, **values})
+        self.change(self._statements.move_scope, {"in_tenant": tenant, "in_scope": scope, **values})
 
     def record(self, tenant: str, scope: str, events: Sequence[Event]) -> None:
         """Inserts the ledger's rows."""
@@ -147,5 +147,5 @@ class StatementTables(Generic[Statement]):
         """Deletes rows of the ledger."""
         whose = {"tenant": tenant, "scope": scope}
         if keys is None:
-            return self._change(self._statements.forget_all, whose)
-        return sum(self._change(self._statements.forget, {**whose, "key": key}) for key in keys)
+            return self.change(self._statements.forget_all, whose)
+        return sum(self.change(self._statements.forget, {**whose, "key": key}) for key in keys)

@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 
 from txmemory.backends.sql import narrowing
+from txmemory.backends.sql.claiming import ClaimStatements
 from txmemory.backends.sql.past import past
 from txmemory.backends.sql.rows import (
     CONTENT_COLUMNS,
@@ -29,6 +30,7 @@ from txmemory.backends.sql.rows import (
     stored_from,
 )
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
+from txmemory.backends.sql.verifying import VerifyStatements
 from txmemory.backends.sql.walking import Walk, walks
 from txmemory.model.address import Address, Namespace, namespace_text
 from txmemory.model.item import Stored
@@ -40,6 +42,7 @@ from txmemory.model.query import (
     Get,
     KeyCount,
     Keys,
+    Lapsed,
     Page,
     Past,
     Query,
@@ -69,6 +72,8 @@ class ReadStatements(Generic[Statement]):
         self._spelling = spelling
         self._tables = spelling.tables
         self._compile = spelling.compile
+        self._verifying = VerifyStatements(spelling)
+        self._claims = ClaimStatements(spelling, lock=False)
         item, revision = self._tables.item, self._tables.revision
         same = (revision.c[name] == item.c[name] for name in ("tenant", "namespace", "id", "revision"))
         self._revision, self._newest = _newest(revision, item, and_(*same), lateral=spelling.lateral)
@@ -108,12 +113,16 @@ class ReadStatements(Generic[Statement]):
             case Keys(tenant=tenant, scope=scope, after=after, limit=limit):
                 whose = {"tenant": tenant, "scope": scope, "after": after, "rows": limit + 1}
                 return Asked(self.keys, (whose,), _page(lambda row: row[0], limit))
+            case Lapsed(tenant=tenant, lapsed=lapsed, after=after, limit=limit):
+                behind = {"tenant": tenant, "after": after, "rows": limit + 1}
+                whose = {**behind, "lapsed": lapsed, "now": clock()}
+                return Asked(self._claims.lapsed, (whose,), _page(lambda row: row[0], limit))
             case KeyCount(tenant=tenant, scope=None):
                 return Asked(self.key_count_all, ({"tenant": tenant},), _one)
             case KeyCount(tenant=tenant, scope=scope):
                 return Asked(self.key_count, ({"tenant": tenant, "scope": scope},), _one)
             case _:
-                raise TypeError("not a query")
+                return Asked(*self._verifying.asked(query))
 
     def _selected(self, query: Select, now: int | None) -> Asked[Statement]:
         here = {**_here(query.tenant, query.namespace), "now": now, "rows": query.limit + 1}

@@ -1,7 +1,7 @@
 """What every statement is made from: the tables, a dialect's insert and clock, and how it is compiled."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import (
@@ -16,6 +16,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    text,
 )
 from sqlalchemy.sql import ClauseElement
 
@@ -25,6 +26,8 @@ from txmemory.backends.sql.texts import Texts
 Statement = TypeVar("Statement")
 """What a technology runs: text for a driver, or the expression itself."""
 
+FILE_CHECK = text("PRAGMA integrity_check(1)")
+"""SQLite's own look at its pages and indexes."""
 ROWS: ColumnElement[int] = bindparam("rows")
 ZERO: ColumnElement[int] = literal_column("0")
 """Said behind a limit, because SQLite's dialect would bind a zero of its own there."""
@@ -64,6 +67,8 @@ class Spelling(Generic[Statement]):
     """How an event is numbered; None leaves it to the engine."""
     lateral: bool = False
     """Whether what is joined may be a query for each row."""
+    intact: ClauseElement = field(default_factory=lambda: select(literal_column("'ok'")))
+    """What answers `ok` where the engine finds its own file whole; one that cannot tell says so, too."""
 
     @property
     def here(self) -> ColumnElement[bool]:

@@ -16,7 +16,7 @@ from txmemory.backends.sqlite.dialect import guard_statements, read_statements
 from txmemory.backends.sqlite.joining import AsyncJoinedSqlite, JoinedSqlite
 from txmemory.backends.sqlite.reading import Readers
 from txmemory.backends.sqlite.writer import Writer
-from txmemory.model.commit import Commit, RemoveWhere, Reply
+from txmemory.model.commit import Commit, RemoveWhere, Reply, Reported, Transaction
 from txmemory.model.query import Page, Query, Settled
 from txmemory.port import Busy, Closed
 
@@ -30,19 +30,19 @@ class _Blocked:
 
     __slots__ = ("_claim", "_done", "_error", "_reply", "commit", "ends")
 
-    def __init__(self, commit: Commit, ends: float) -> None:
+    def __init__(self, commit: Transaction, ends: float) -> None:
         self.commit = commit
         self.ends = ends
         self._claim = threading.Lock()
         self._done = threading.Lock()
         self._done.acquire()
-        self._reply: Reply | None = None
+        self._reply: Reported | None = None
         self._error: BaseException | None = None
 
     def claim(self) -> bool:
         return self._claim.acquire(blocking=False)
 
-    def answer(self, reply: Reply) -> None:
+    def answer(self, reply: Reported) -> None:
         self._reply = reply
         self._done.release()
 
@@ -50,7 +50,7 @@ class _Blocked:
         self._error = error
         self._done.release()
 
-    def wait(self) -> Reply:
+    def wait(self) -> Reported:
         """What was met. Late or interrupted, a commit that the writer has not begun is given up, untouched."""
         try:
             in_time = self._done.acquire(timeout=max(0.0, self.ends - time.monotonic()))
@@ -70,17 +70,17 @@ class _Blocked:
 class _Awaited:
     """A commit whose caller awaits a future of an event loop."""
 
-    def __init__(self, commit: Commit, ends: float) -> None:
+    def __init__(self, commit: Transaction, ends: float) -> None:
         self.commit = commit
         self.ends = ends
         self._claim = threading.Lock()
         self._loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Reply] = self._loop.create_future()
+        self.future: asyncio.Future[Reported] = self._loop.create_future()
 
     def claim(self) -> bool:
         return self._claim.acquire(blocking=False)
 
-    def answer(self, reply: Reply) -> None:
+    def answer(self, reply: Reported) -> None:
         self._wake(self.future.set_result, reply)
 
     def fail(self, error: BaseException) -> None:
@@ -94,7 +94,7 @@ class _Awaited:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(wake)
 
-    async def wait(self) -> Reply:
+    async def wait(self) -> Reported:
         """What was met. Cancelled or late, a commit that the writer has not begun is given up, untouched."""
         try:
             await asyncio.wait([self.future], timeout=max(0.0, self.ends - time.monotonic()))
@@ -123,7 +123,7 @@ class Sqlite:
         """What is recorded, where that can be told without a lock."""
         return replayed(guard_statements(), self._fetch, commit)
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Does the commit at once; where others write a replay is read, all else handed to the writer's thread."""
         self.lifetime.check()
         ends = time.monotonic() + deadline
@@ -131,7 +131,7 @@ class Sqlite:
         reply = self.writer.at_once(commit)
         if reply is not None:
             return reply
-        known = self.replayed(commit)
+        known = self.replayed(commit) if isinstance(commit, Commit) else None
         if known is not None:
             return known
         waiting = _Blocked(commit, ends)
@@ -163,9 +163,9 @@ class Sqlite:
                 self._readers.close()
 
 
-def _spell(commit: Commit) -> None:
+def _spell(commit: Transaction) -> None:
     """Spells what a removal by condition runs, before the transaction: the condition's shape is the caller's."""
-    if commit.presenter is None:
+    if isinstance(commit, Commit) and commit.presenter is None:
         for entry in commit.entries:
             for change in entry.changes:
                 if isinstance(change, RemoveWhere):
@@ -191,11 +191,11 @@ class AsyncSqlite:
         self._looks = ThreadPoolExecutor(1, thread_name_prefix="txmemory-look")
         self._closing: asyncio.Future[None] | None = None
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Answers a replay from a read; else hands the commit to the writer and awaits it."""
         self._backend.lifetime.check()
         ends = time.monotonic() + deadline
-        if commit.presenter is not None:
+        if isinstance(commit, Commit) and commit.presenter is not None:
             known = await _on(self._looks, lambda: self._backend.replayed(commit), ends)
             if known is not None:
                 return known

@@ -9,9 +9,11 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.ddl import ExecutableDDLElement
 
+from txmemory.backends.sql.claiming import ClaimStatements
 from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.mending import MendStatements
 from txmemory.backends.sql.reading import ReadStatements
-from txmemory.backends.sql.spelling import Spelling, bound_clock, rising_number
+from txmemory.backends.sql.spelling import FILE_CHECK, Spelling, bound_clock, rising_number
 from txmemory.backends.sql.tables import tables
 from txmemory.backends.sql.texts import SqliteTexts
 
@@ -54,8 +56,28 @@ def read_statements() -> ReadStatements[str]:
 
 
 @cache
+def claim_statements() -> ClaimStatements[str]:
+    """What claims run."""
+    return ClaimStatements(_spelling(), lock=False)
+
+
+@cache
+def mend_statements() -> MendStatements[str]:
+    """What a repair runs."""
+    return MendStatements(_spelling(), read_statements())
+
+
+@cache
 def _spelling() -> Spelling[str]:
-    return Spelling(TABLES, compiled, sqlite.insert, bound_clock(), SqliteTexts(), rising_number(TABLES))
+    return Spelling(
+        TABLES,
+        compiled,
+        sqlite.insert,
+        bound_clock(),
+        SqliteTexts(),
+        rising_number(TABLES),
+        intact=FILE_CHECK,
+    )
 
 
 @cache

@@ -12,8 +12,9 @@ from txmemory.backends.sqlite.dialect import TABLES, compiled, guard_statements,
 from txmemory.backends.sqlite.schema import check_schema
 from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.backends.steps import carry_out
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reply, Transaction
 from txmemory.model.query import Page, Query
+from txmemory.port import joinable
 
 Row = TypeVar("Row")
 
@@ -35,13 +36,14 @@ class JoinedSqlite:
         self._clock = clock
         self._refuse_what_commits_by_itself()
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Transaction, deadline: float) -> Reply:
         """Carries the commit out, wholly or not at all, whatever the caller's transaction then comes to."""
+        wanted = joinable(commit)
         with self._borrowed() as cursor:
             cursor.execute(_HOLD)  # first: what is met has to be true until the transaction ends
             cursor.execute("SAVEPOINT txmemory")
             try:
-                reply = carry_out(SqliteTables(cursor, guard_statements(), self._clock), commit)
+                reply = carry_out(SqliteTables(cursor, guard_statements(), self._clock), wanted)
             except BaseException:
                 self._undo(cursor)
                 raise
@@ -115,7 +117,7 @@ class AsyncJoinedSqlite:
     def __init__(self, backend: JoinedSqlite) -> None:
         self._backend = backend
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reply:
         """Carries the commit out."""
         return self._backend.commit(commit, deadline)
 

@@ -3,11 +3,18 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
+from txmemory.backends.leasing import lease_out
 from txmemory.backends.primitives import LedgerRow, ScopeRow
+from txmemory.backends.sql.claiming import StatementClaims
 from txmemory.backends.sql.guarding import GuardStatements
+from txmemory.backends.sql.mending import mended
 from txmemory.backends.sql.primitives import Bound, StatementTables
 from txmemory.backends.sql.rows import Row, Values, recorded_from
+from txmemory.backends.sqlite.dialect import claim_statements, mend_statements
+from txmemory.backends.steps import carry_out
 from txmemory.model.address import Fence, Namespace, Presenter
+from txmemory.model.commit import Commit, Reported, Transaction
+from txmemory.model.repair import Repair
 from txmemory.rules.fencing import Standing, advanced
 
 
@@ -27,11 +34,20 @@ class SqliteTables(StatementTables[str]):
         self._execute_many = connection.executemany
         self._first: Row | None = None
 
+    def carried_out(self, transaction: Transaction) -> Reported:
+        """What it meets."""
+        if isinstance(transaction, Commit):
+            return carry_out(self, transaction)
+        if isinstance(transaction, Repair):
+            return mended(mend_statements().mended(transaction), self.fetch)
+        return lease_out(StatementClaims(self, claim_statements()), transaction)
+
     def fetch(self, statement: str, values: Bound, /) -> Sequence[Row]:
         """All rows."""
         return self._execute(statement, values).fetchall()
 
-    def _change(self, statement: str, values: Bound) -> int:
+    def change(self, statement: str, values: Bound) -> int:
+        """How many rows it changed."""
         return self._execute(statement, values).rowcount
 
     def _each(self, statement: str, columns: Sequence[str], rows: Sequence[Values]) -> None:

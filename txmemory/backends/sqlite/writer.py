@@ -24,8 +24,7 @@ from txmemory.backends.sqlite.connecting import (
 )
 from txmemory.backends.sqlite.reading import Rows
 from txmemory.backends.sqlite.tables import SqliteTables
-from txmemory.backends.steps import carry_out
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reported, Transaction
 from txmemory.port import Closed, Fault, Lost
 
 TOGETHER = 256
@@ -35,7 +34,7 @@ TOGETHER = 256
 class Waiting(Protocol):
     """A commit whose caller waits."""
 
-    commit: Commit
+    commit: Transaction
     ends: float
     """When its caller gives up, by the monotonic clock."""
 
@@ -43,7 +42,7 @@ class Waiting(Protocol):
         """True once: for the writer that begins it, or for the caller that gives it up."""
         ...
 
-    def answer(self, reply: Reply) -> None:
+    def answer(self, reply: Reported) -> None:
         """Wakes the caller with what was met."""
         ...
 
@@ -112,7 +111,7 @@ class Writer:
                 raise Closed("the store is closed")
             self._waiting.put(waiting)
 
-    def at_once(self, commit: Commit) -> Reply | None:
+    def at_once(self, commit: Transaction) -> Reported | None:
         """What the commit met, done here and now; None where others write or wait: it has to be submitted.
 
         A replay by the newest token writes nothing here either: the guard finds the fence standing and the key there.
@@ -231,8 +230,8 @@ class Writer:
                 waiting.answer(reply)
 
     def _transact(
-        self, connection: sqlite3.Connection, commits: Sequence[Commit], patience: float
-    ) -> list[Reply]:
+        self, connection: sqlite3.Connection, commits: Sequence[Transaction], patience: float
+    ) -> list[Reported]:
         """Runs the commits in one durable one, all or nothing, whatever interrupts it."""
         try:
             try:
@@ -250,9 +249,9 @@ class Writer:
             raise
         return replies
 
-    def _carried_out(self, commits: Sequence[Commit]) -> list[Reply]:
+    def _carried_out(self, commits: Sequence[Transaction]) -> list[Reported]:
         try:
-            return [carry_out(self._tables, commit) for commit in commits]
+            return [self._tables.carried_out(commit) for commit in commits]
         except sqlite3.Error as error:
             raise _Broken(fault_of(error)) from None
         except Exception as error:  # noqa: BLE001  # whatever it is, it is the caller's to know

@@ -19,7 +19,9 @@ from txmemory.model.outcome import Outcome
 from txmemory.model.refusal import FenceRequired, Refusal
 from txmemory.port import AsyncBackend
 from txmemory.rules.settling import PlainRefusal, StoreRefusal, UpdateRefusal
+from txmemory.store.aio.checking import AsyncChecking
 from txmemory.store.aio.reads import AsyncReads
+from txmemory.store.aio.scopes import AsyncScopes
 from txmemory.store.aio.writer import AsyncWriter
 from txmemory.store.core import Handle
 
@@ -28,7 +30,7 @@ Value = TypeVar("Value")
 AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
-class AsyncStore(AsyncReads):
+class AsyncStore(AsyncReads, AsyncScopes, AsyncChecking):
     """An open store, standing in one namespace of one tenant. Made by `txmemory.open_async`; safe to share.
 
     Handles made by `tenant` and `within` share the backend; closing one closes it for all.

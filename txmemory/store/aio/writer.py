@@ -2,11 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
+from typing import TypeVar
 
-from returns.result import Result
+from returns.result import Failure, Result
 
 from txmemory.drive import run_async
 from txmemory.flow import writing
+from txmemory.flow.requests import Flow
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.consolidation import Consolidation, Group, Job
 from txmemory.memories.translate import Expected, Source
@@ -15,6 +17,7 @@ from txmemory.model import command as wanted
 from txmemory.model.address import Presenter
 from txmemory.model.command import OnMismatch
 from txmemory.model.outcome import Outcome, Receipt
+from txmemory.model.refusal import LeaseLost, Refusal
 from txmemory.port import AsyncBackend
 from txmemory.rules.settling import (
     AppliedRefusal,
@@ -26,7 +29,10 @@ from txmemory.rules.settling import (
     WriteRefusal,
 )
 from txmemory.store.aio.consolidating import AsyncConsolidating
-from txmemory.store.core import Handle
+from txmemory.store.core import Handle, Piece, always, together
+
+Value = TypeVar("Value")
+AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
 class AsyncWriter:
@@ -36,9 +42,12 @@ class AsyncWriter:
     changes nothing, a newer one fences its predecessors from then on, also when the call only looks.
     """
 
-    def __init__(self, handle: Handle[AsyncBackend], presenter: Presenter) -> None:
+    def __init__(
+        self, handle: Handle[AsyncBackend], presenter: Presenter, holds: Callable[[], bool] = always
+    ) -> None:
         self._handle = handle
         self._presenter = presenter
+        self._holds = holds
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} token={self._presenter.token}>"
@@ -61,7 +70,7 @@ class AsyncWriter:
         """
         command = self._handle.write("write", key, add, (), expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
-        return await run_async(flow, self._handle.backend, self._handle.patience)
+        return await self._run(flow)
 
     async def replace(
         self,
@@ -80,7 +89,18 @@ class AsyncWriter:
         """
         command = self._handle.write("replace", key, add, remove, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
-        return await run_async(flow, self._handle.backend, self._handle.patience)
+        return await self._run(flow)
+
+    async def together(
+        self, key: str, *pieces: Piece, on_mismatch: OnMismatch = "return"
+    ) -> Result[Receipt, WriteRefusal]:
+        """Stores and ends what the pieces say in one transaction, exactly once, in as many namespaces as they name.
+
+        A piece is made by the handle of its namespace: `ada.storing(...)`, `ada.removing(...)`. When anything that is
+        to be removed is gone or changed, nothing at all is written, for ever: `superseded`.
+        """
+        command = together(self._handle.tenant, key, pieces, on_mismatch)
+        return await self._run(writing.write(command, self._handle.tenant, self._presenter))
 
     async def write_many(
         self,
@@ -96,7 +116,7 @@ class AsyncWriter:
         handle = self._handle
         command = handle.write_many(writes, bounds, on_mismatch)
         flow = writing.write_many(command, handle.tenant, self._presenter)
-        return await run_async(flow, handle.backend, handle.patience)
+        return await self._run(flow)
 
     async def consolidate(
         self,
@@ -131,12 +151,14 @@ class AsyncWriter:
         if not callable(summarise):
             raise TypeError("summarise must be callable")
         job = Job(self._handle.namespace, key, older_than, min_count, max_memories_per_group, token_budget)
+        if not self._holds():
+            return Failure(LeaseLost())
         return await AsyncConsolidating(self._handle, self._presenter, job, summarise, strict).run()
 
     async def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
         """The outcome recorded for `key`, or None: then nothing with this key and an older token can land."""
         flow = writing.applied(wanted.Applied(key), self._handle.tenant, self._presenter)
-        return await run_async(flow, self._handle.backend, self._handle.patience)
+        return await self._run(flow)
 
     async def forget_applied(self, key: str) -> Result[bool, ForgetRefusal]:
         """Takes the key away, so that it can be applied again, and answers whether it was there.
@@ -144,9 +166,15 @@ class AsyncWriter:
         Safe only once the step's result is durable elsewhere and no older holder can act.
         """
         flow = writing.forget_applied(wanted.ForgetApplied(key), self._handle.tenant, self._presenter)
-        return await run_async(flow, self._handle.backend, self._handle.patience)
+        return await self._run(flow)
 
     async def seal(self) -> Result[int, SealRefusal]:
         """Finishes the scope: frees its keys, answers how many, and refuses every later keyed call as `Sealed`."""
         flow = writing.seal(self._handle.tenant, self._presenter)
+        return await self._run(flow)
+
+    async def _run(self, flow: Flow[Result[Value, AnyRefusal]]) -> Result[Value, AnyRefusal | LeaseLost]:
+        """Runs a call, unless the writer is of a run that has lost its lease: then nothing is sent."""
+        if not self._holds():
+            return Failure(LeaseLost())
         return await run_async(flow, self._handle.backend, self._handle.patience)

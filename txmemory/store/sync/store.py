@@ -21,7 +21,9 @@ from txmemory.model.refusal import FenceRequired, Refusal
 from txmemory.port import Backend
 from txmemory.rules.settling import PlainRefusal, StoreRefusal, UpdateRefusal
 from txmemory.store.core import Handle
+from txmemory.store.sync.checking import Checking
 from txmemory.store.sync.reads import Reads
+from txmemory.store.sync.scopes import Scopes
 from txmemory.store.sync.writer import Writer
 
 _ALL = Filter.all()
@@ -29,7 +31,7 @@ Value = TypeVar("Value")
 AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
-class Store(Reads):
+class Store(Reads, Scopes, Checking):
     """An open store, standing in one namespace of one tenant. Made by `txmemory.open`; safe to share.
 
     Handles made by `tenant` and `within` share the backend; closing one closes it for all.

@@ -3,11 +3,13 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from typing import TypeVar
 
-from returns.result import Result
+from returns.result import Failure, Result
 
 from txmemory.drive import run
 from txmemory.flow import writing
+from txmemory.flow.requests import Flow
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.consolidation import Consolidation, Group, Job
 from txmemory.memories.translate import Expected, Source
@@ -16,6 +18,7 @@ from txmemory.model import command as wanted
 from txmemory.model.address import Presenter
 from txmemory.model.command import OnMismatch
 from txmemory.model.outcome import Outcome, Receipt
+from txmemory.model.refusal import LeaseLost, Refusal
 from txmemory.port import Backend
 from txmemory.rules.settling import (
     AppliedRefusal,
@@ -26,8 +29,11 @@ from txmemory.rules.settling import (
     SealRefusal,
     WriteRefusal,
 )
-from txmemory.store.core import Handle
+from txmemory.store.core import Handle, Piece, always, together
 from txmemory.store.sync.consolidating import Consolidating
+
+Value = TypeVar("Value")
+AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 
 
 class Writer:
@@ -37,9 +43,12 @@ class Writer:
     changes nothing, a newer one fences its predecessors from then on, also when the call only looks.
     """
 
-    def __init__(self, handle: Handle[Backend], presenter: Presenter) -> None:
+    def __init__(
+        self, handle: Handle[Backend], presenter: Presenter, holds: Callable[[], bool] = always
+    ) -> None:
         self._handle = handle
         self._presenter = presenter
+        self._holds = holds
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} token={self._presenter.token}>"
@@ -62,7 +71,7 @@ class Writer:
         """
         command = self._handle.write("write", key, add, (), expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
-        return run(flow, self._handle.backend, self._handle.patience)
+        return self._run(flow)
 
     def replace(
         self,
@@ -81,7 +90,18 @@ class Writer:
         """
         command = self._handle.write("replace", key, add, remove, expect, bounds, on_mismatch)
         flow = writing.write(command, self._handle.tenant, self._presenter)
-        return run(flow, self._handle.backend, self._handle.patience)
+        return self._run(flow)
+
+    def together(
+        self, key: str, *pieces: Piece, on_mismatch: OnMismatch = "return"
+    ) -> Result[Receipt, WriteRefusal]:
+        """Stores and ends what the pieces say in one transaction, exactly once, in as many namespaces as they name.
+
+        A piece is made by the handle of its namespace: `ada.storing(...)`, `ada.removing(...)`. When anything that is
+        to be removed is gone or changed, nothing at all is written, for ever: `superseded`.
+        """
+        command = together(self._handle.tenant, key, pieces, on_mismatch)
+        return self._run(writing.write(command, self._handle.tenant, self._presenter))
 
     def write_many(
         self,
@@ -97,7 +117,7 @@ class Writer:
         handle = self._handle
         command = handle.write_many(writes, bounds, on_mismatch)
         flow = writing.write_many(command, handle.tenant, self._presenter)
-        return run(flow, handle.backend, handle.patience)
+        return self._run(flow)
 
     def consolidate(
         self,
@@ -132,12 +152,14 @@ class Writer:
         if not callable(summarise):
             raise TypeError("summarise must be callable")
         job = Job(self._handle.namespace, key, older_than, min_count, max_memories_per_group, token_budget)
+        if not self._holds():
+            return Failure(LeaseLost())
         return Consolidating(self._handle, self._presenter, job, summarise, strict).run()
 
     def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
         """The outcome recorded for `key`, or None: then nothing with this key and an older token can land."""
         flow = writing.applied(wanted.Applied(key), self._handle.tenant, self._presenter)
-        return run(flow, self._handle.backend, self._handle.patience)
+        return self._run(flow)
 
     def forget_applied(self, key: str) -> Result[bool, ForgetRefusal]:
         """Takes the key away, so that it can be applied again, and answers whether it was there.
@@ -145,9 +167,15 @@ class Writer:
         Safe only once the step's result is durable elsewhere and no older holder can act.
         """
         flow = writing.forget_applied(wanted.ForgetApplied(key), self._handle.tenant, self._presenter)
-        return run(flow, self._handle.backend, self._handle.patience)
+        return self._run(flow)
 
     def seal(self) -> Result[int, SealRefusal]:
         """Finishes the scope: frees its keys, answers how many, and refuses every later keyed call as `Sealed`."""
         flow = writing.seal(self._handle.tenant, self._presenter)
+        return self._run(flow)
+
+    def _run(self, flow: Flow[Result[Value, AnyRefusal]]) -> Result[Value, AnyRefusal | LeaseLost]:
+        """Runs a call, unless the writer is of a run that has lost its lease: then nothing is sent."""
+        if not self._holds():
+            return Failure(LeaseLost())
         return run(flow, self._handle.backend, self._handle.patience)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from txmemory import AsyncStore
 from txmemory.drive import Patience
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reported, Transaction
 from txmemory.model.query import Page, Query, Row
 from txmemory.port import AsyncBackend, Fault, Lost
 from txmemory.store.core import Handle
@@ -24,7 +24,7 @@ class AsyncLosing:
         self.losses = 0
         self.faults: list[Fault] = []
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Commits; where a loss is due the caller never learns what was met."""
         if self.faults and not self.losses:
             raise self.faults.pop(0)

@@ -12,7 +12,7 @@ from txmemory import AsyncStore
 from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options, open_backend_async
 from txmemory.drive import Patience
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Overtaken, Reply
 from txmemory.model.event import Event
 from txmemory.model.query import Events, Page, Query, Row
 from txmemory.port import AsyncBackend
@@ -132,7 +132,9 @@ class AsyncPlace:
 
     async def commit(self, commit: Commit) -> Reply:
         """What one transaction meets."""
-        return await (await self.backend()).commit(commit, SECONDS)
+        reply = await (await self.backend()).commit(commit, SECONDS)
+        assert isinstance(reply, tuple | Overtaken), "what a commit meets"
+        return reply
 
     async def read(self, query: Query[Row]) -> Page[Row]:
         """A page of what is there."""

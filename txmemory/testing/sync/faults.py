@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from txmemory import Store
 from txmemory.drive import Patience
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reported, Transaction
 from txmemory.model.query import Page, Query, Row
 from txmemory.port import Backend, Fault, Lost
 from txmemory.store.core import Handle
@@ -25,7 +25,7 @@ class Losing:
         self.losses = 0
         self.faults: list[Fault] = []
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Transaction, deadline: float) -> Reported:
         """Commits; where a loss is due the caller never learns what was met."""
         if self.faults and not self.losses:
             raise self.faults.pop(0)

@@ -13,7 +13,7 @@ from txmemory import Store
 from txmemory.backends.inmemory.state import State
 from txmemory.backends.opening import Options, open_backend
 from txmemory.drive import Patience
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Overtaken, Reply
 from txmemory.model.event import Event
 from txmemory.model.query import Events, Page, Query, Row
 from txmemory.port import Backend
@@ -133,7 +133,9 @@ class Place:
 
     def commit(self, commit: Commit) -> Reply:
         """What one transaction meets."""
-        return self.backend().commit(commit, SECONDS)
+        reply = self.backend().commit(commit, SECONDS)
+        assert isinstance(reply, tuple | Overtaken), "what a commit meets"
+        return reply
 
     def read(self, query: Query[Row]) -> Page[Row]:
         """A page of what is there."""

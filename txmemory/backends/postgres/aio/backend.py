@@ -1,24 +1,37 @@
 """The PostgreSQL backend: a commit is one call of one function, a query one statement."""
 
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import psycopg
 
 from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.postgres.aio.connecting import AsyncConnections, refuse_doubt
 from txmemory.backends.postgres.aio.joining import AsyncJoinedPostgres, Home, session_of
-from txmemory.backends.postgres.dialect import call, read_statements, settled
+from txmemory.backends.postgres.dialect import (
+    BOUNDED,
+    call,
+    lease_call,
+    mend_statements,
+    read_statements,
+    settled,
+)
 from txmemory.backends.postgres.faults import fault_of
+from txmemory.backends.postgres.leasing import lease_arguments, lease_from
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.postgres.place import Place
+from txmemory.backends.sql.mending import Mending
 from txmemory.backends.sql.reading import Asked, Rows
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Commit, Reported, Transaction
 from txmemory.model.query import Page, Query, Settled
+from txmemory.model.repair import Mended, Repair
 from txmemory.port import Lost
 
 Row = TypeVar("Row")
+Packed = Callable[[float, int | None, float | None], tuple[object, ...]]
+"""What a function is called with, given seconds for locks, the clock, and seconds for all of it."""
 TRANSACTION_TIMEOUT = 170_000
 """The first version of the server that bounds a transaction."""
 ANSWER = 0.25
@@ -40,28 +53,60 @@ class AsyncPostgres:
         self._connections = connections
         self._clock: Callable[[], int | None] = clock or _server_clock
         self._call = call(place.schema)
+        self._lease_call = lease_call(place.schema)
         self._statements = read_statements(place.schema)
         self._home: Home | None = None
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reported:
         """One round trip: the statement is the transaction, so a frozen client holds no lock."""
         self._guard.check()
+        if isinstance(commit, Commit):
+            row = await self._called(self._call, partial(arguments, commit), deadline)
+            return reply_from(row, commit)
+        if isinstance(commit, Repair):
+            return await self._mended(commit, deadline)
+        return lease_from(await self._called(self._lease_call, partial(lease_arguments, commit), deadline))
+
+    async def _called(self, call: str, given: Packed, deadline: float) -> Sequence[Any]:
+        """What the function answers, given what is left of the time, the clock, and how long it may take."""
         ends = time.monotonic() + deadline
         async with self._connections.taken(deadline) as connection:
             remaining = ends - time.monotonic()
             bounded = connection.info.server_version >= TRANSACTION_TIMEOUT
             waiting = remaining - min(ANSWER, remaining / 4)
-            given = arguments(commit, waiting, self._clock(), remaining + GRACE if bounded else None)
+            values = given(waiting, self._clock(), remaining + GRACE if bounded else None)
             try:
                 cursor = connection.call
-                await cursor.execute(self._call, given, prepare=self._place.prepare or None)
+                await cursor.execute(call, values, prepare=self._place.prepare or None)
                 refuse_doubt(connection, cursor.statusmessage)
                 row = await cursor.fetchone()
             except psycopg.Error as error:
                 raise fault_of(error, sent=True) from None
             if row is None:
                 raise Lost("ROW")
-            return reply_from(row, commit)
+            return cast(Sequence[Any], row)
+
+    async def _mended(self, repair: Repair, deadline: float) -> Mended:
+        """Many round trips: the server bounds each wait for a lock, and how long the client may say nothing."""
+        mending = Mending(mend_statements(self._place.schema).mended(repair))
+        ends = time.monotonic() + deadline
+        sent = False
+        async with self._connections.taken(deadline) as connection:
+            limit = f"{max(1, round((ends - time.monotonic()) * 1_000))}ms"
+            try:
+                cursor = connection.cursor(binary=True)
+                await cursor.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                await cursor.execute(BOUNDED, {"limit": limit})
+                while mending.done is None:
+                    await cursor.execute(*mending.next, prepare=self._place.prepare or None)
+                    mending.take([] if cursor.description is None else await cursor.fetchall())
+                sent = True
+                await cursor.execute("COMMIT")
+                if connection.warning is not None or cursor.statusmessage != "COMMIT":
+                    raise Lost(connection.warning or "TAG")
+            except psycopg.Error as error:
+                raise fault_of(error, sent=sent) from None
+        return mending.done
 
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""

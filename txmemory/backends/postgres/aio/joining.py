@@ -14,9 +14,9 @@ from txmemory.backends.postgres.dialect import IDLE_LEAST, SESSION, joined_call,
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.sql.reading import Rows
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reply, Transaction
 from txmemory.model.query import Page, Query
-from txmemory.port import Down
+from txmemory.port import Down, joinable
 
 Row = TypeVar("Row")
 Clock = Callable[[], int | None]
@@ -72,9 +72,9 @@ class AsyncJoinedPostgres:
         self._at_home = False
         _refuse_what_commits_by_itself(connection)
 
-    async def commit(self, commit: Commit, deadline: float) -> Reply:
+    async def commit(self, commit: Transaction, deadline: float) -> Reply:
         """Two round trips: who the session is, then the one function; its limit on locks ends with it."""
-        ends = time.monotonic() + deadline
+        wanted, ends = joinable(commit), time.monotonic() + deadline
         with self._borrowed() as cursor:
             session = await self._session(cursor, deadline)
             if session.isolation not in READ_COMMITTED:
@@ -88,13 +88,13 @@ class AsyncJoinedPostgres:
             values = (
                 f"{session.lock_timeout}ms",
                 f"{idle}ms",
-                *arguments(commit, waiting, self._clock()),
+                *arguments(wanted, waiting, self._clock()),
             )
             await cursor.execute(joined_call(self._schema), values)
             row = await cursor.fetchone()
         if row is None:
             raise Down("ROW")
-        return reply_from(row[2:], commit)
+        return reply_from(row[2:], wanted)
 
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from what the transaction sees."""

@@ -15,9 +15,9 @@ from txmemory.backends.postgres.dialect import IDLE_LEAST, SESSION, joined_call,
 from txmemory.backends.postgres.faults import fault_of
 from txmemory.backends.postgres.packing import arguments, reply_from
 from txmemory.backends.sql.reading import Rows
-from txmemory.model.commit import Commit, Reply
+from txmemory.model.commit import Reply, Transaction
 from txmemory.model.query import Page, Query
-from txmemory.port import Down
+from txmemory.port import Down, joinable
 
 Row = TypeVar("Row")
 Clock = Callable[[], int | None]
@@ -73,9 +73,9 @@ class JoinedPostgres:
         self._at_home = False
         _refuse_what_commits_by_itself(connection)
 
-    def commit(self, commit: Commit, deadline: float) -> Reply:
+    def commit(self, commit: Transaction, deadline: float) -> Reply:
         """Two round trips: who the session is, then the one function; its limit on locks ends with it."""
-        ends = time.monotonic() + deadline
+        wanted, ends = joinable(commit), time.monotonic() + deadline
         with self._borrowed() as cursor:
             session = self._session(cursor, deadline)
             if session.isolation not in READ_COMMITTED:
@@ -89,13 +89,13 @@ class JoinedPostgres:
             values = (
                 f"{session.lock_timeout}ms",
                 f"{idle}ms",
-                *arguments(commit, waiting, self._clock()),
+                *arguments(wanted, waiting, self._clock()),
             )
             cursor.execute(joined_call(self._schema), values)
             row = cursor.fetchone()
         if row is None:
             raise Down("ROW")
-        return reply_from(row[2:], commit)
+        return reply_from(row[2:], wanted)
 
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from what the transaction sees."""

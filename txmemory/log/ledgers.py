@@ -1,0 +1,96 @@
+"""The ledger of one scope beside what its events recorded, key by key, while the scope is written."""
+
+from typing import NamedTuple
+
+from txmemory.flow.requests import Flow
+from txmemory.log.asking import ask
+from txmemory.model.finding import FindingKind
+from txmemory.model.repair import NEW_SCOPE, ScopeState
+from txmemory.model.verifying import LEAST, Ledger, Logged
+from txmemory.rules.fold import keys_after, scope_after
+from txmemory.rules.soundness import sound
+
+ROUNDS = 3
+"""Looks at a ledger whose keys come and go meanwhile; what still does is no difference."""
+
+
+class KeyDifference(NamedTuple):
+    """A key, the seq that it should have, and the one that it has; None is not there."""
+
+    key: str
+    wanted: int | None
+    found: int | None
+
+    @property
+    def kind(self) -> FindingKind:
+        """What it is called."""
+        if self.found is None:
+            return "key_missing"
+        return "key_unexplained" if self.wanted is None else "key_misplaced"
+
+
+class _Scope:
+    """What follows from the events of a scope that were read so far."""
+
+    def __init__(self, tenant: str, scope: str) -> None:
+        self.state: ScopeState = NEW_SCOPE
+        self.keys: dict[str, int] = {}
+        self._tenant = tenant
+        self._scope = scope
+        self._seq = LEAST
+
+    def read_on(self) -> Flow[set[str] | None]:
+        """Reads what has come since, and answers the keys that it is about; None where it is about all."""
+        touched: set[str] = set()
+        all_of_them = False
+        more = True
+        while more:
+            page = yield from ask(Logged(self._tenant, (self._scope, self._seq), self._scope))
+            for row in page.rows:
+                self._seq = row.seq or 0
+                event = row.event
+                if event is not None and sound(event):
+                    self.state = scope_after(self.state, event)
+                    keys_after(self.keys, event)
+                    touched.add(event.key or "")
+                    all_of_them = all_of_them or event.kind == "seal"
+            more = page.more
+        return None if all_of_them else touched
+
+
+def differences(tenant: str, scope: str) -> Flow[tuple[ScopeState, tuple[KeyDifference, ...]]]:
+    """The scope as its events leave it, and the keys of its ledger that do not follow from them.
+
+    A key differs only where no event was about it from before until after its row was read.
+    """
+    told = _Scope(tenant, scope)
+    yield from told.read_on()
+    sure: list[KeyDifference] = []
+    for _ in range(ROUNDS):
+        found = yield from _ledger(tenant, scope)
+        keys = told.keys
+        differing = [
+            KeyDifference(key, keys.get(key), found.get(key))
+            for key in sorted(keys.keys() | found.keys())
+            if keys.get(key) != found.get(key)
+        ]
+        if not differing:
+            break
+        touched = yield from told.read_on()
+        sure = [] if touched is None else [each for each in differing if each.key not in touched]
+        if len(sure) == len(differing):
+            break
+    else:
+        return told.state, tuple(sure)
+    return told.state, tuple(differing)
+
+
+def _ledger(tenant: str, scope: str) -> Flow[dict[str, int]]:
+    found: dict[str, int] = {}
+    after, more = "", True
+    while more:
+        page = yield from ask(Ledger(tenant, scope, after))
+        found.update((row.key, row.seq) for row in page.rows)
+        after = page.rows[-1].key if page.rows else ""
+        more = page.more
+    return found

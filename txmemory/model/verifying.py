@@ -1,0 +1,163 @@
+"""What verify and rebuild ask of a backend: rows as they stand, readable or not. Every answer is a page."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from txmemory.model import limits
+from txmemory.model.address import Ref
+from txmemory.model.event import Event
+from txmemory.model.item import Revision
+from txmemory.model.query import Query
+from txmemory.model.repair import HeadState, ScopeState
+
+LEAST = -(2**63)
+"""Before every number of a column."""
+LAST = 2**63 - 1
+"""Behind all of them; as a revision it is the place of the head."""
+
+
+class LogRow(NamedTuple):
+    """A row of the log. `event` is None where it cannot be read, or was not asked for."""
+
+    row: int
+    scope: str | None
+    seq: int | None
+    event: Event | None
+    applied: int | None = None
+    """The seq that the ledger has for the key that the event records, None where it has none."""
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<LogRow seq={self.seq}>"
+
+
+class ScopeFound(NamedTuple):
+    """A scope's row, and how many keys the ledger has of it."""
+
+    scope: str
+    state: ScopeState
+    keys: int
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<ScopeFound {self.state}>"
+
+
+class KeyFound(NamedTuple):
+    """A row of the ledger."""
+
+    scope: str
+    key: str
+    seq: int
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<KeyFound seq={self.seq}>"
+
+
+class HeadFound(NamedTuple):
+    """A head at a stored namespace and an id; None where it cannot be read."""
+
+    namespace: str
+    id: str
+    head: HeadState | None
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<HeadFound {self.head}>"
+
+
+class RevisionFound(NamedTuple):
+    """An entry of a history at a stored namespace and an id; None where it cannot be read."""
+
+    namespace: str
+    id: str
+    number: int
+    revision: Revision | None
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<RevisionFound {self.number}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tenants(Query[str]):
+    """Every tenant that has a row, behind `after`."""
+
+    after: str = ""
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Scopes(Query[ScopeFound]):
+    """The rows of scopes behind `after`, or that of one scope."""
+
+    tenant: str
+    after: str = ""
+    scope: str | None = None
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Logged(Query[LogRow]):
+    """Events of scopes by (scope, seq), behind `after`, up to a scope or to the last."""
+
+    tenant: str
+    after: tuple[str, int] = ("", LEAST)
+    until: str | None = None
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Unscoped(Query[LogRow]):
+    """The log by row, behind `after`; only events without a place in a scope are read, of others it is told."""
+
+    tenant: str
+    after: int = LEAST
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger(Query[KeyFound]):
+    """The ledger of one scope by key, behind `after`."""
+
+    tenant: str
+    scope: str
+    after: str = ""
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StrayKeys(Query[KeyFound]):
+    """Rows of the ledger whose scope has no row, behind (scope, key), up to a scope or to the last."""
+
+    tenant: str
+    after: tuple[str, str]
+    until: str | None = None
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Items(Query[HeadFound | RevisionFound]):
+    """Histories by (namespace, id, revision), and behind each its head, as of one moment; behind `after`.
+
+    With a stored namespace only what is there.
+    """
+
+    tenant: str
+    namespace: str | None = None
+    after: tuple[str, str, int] = ("", "", LEAST)
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class At(Query[RevisionFound]):
+    """These revisions, those that are there, in the order asked."""
+
+    tenant: str
+    refs: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Intact(Query[bool]):
+    """Whether the engine finds its own file whole, where it has one and can tell: one row."""

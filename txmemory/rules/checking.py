@@ -1,0 +1,202 @@
+"""Rows beside what they follow from: a scope's beside its events, a head beside its history, in one pass each."""
+
+from typing import NamedTuple
+
+from txmemory.model.address import Address, namespace_from
+from txmemory.model.event import Event
+from txmemory.model.finding import Finding, FindingKind
+from txmemory.model.item import Revision
+from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadRepair, ScopeState
+from txmemory.model.verifying import HeadFound, LogRow, RevisionFound, ScopeFound
+from txmemory.rules.fold import head_after, scope_after
+from txmemory.rules.soundness import sound
+from txmemory.rules.sums import key_mark
+
+
+class _Folded(NamedTuple):
+    """What follows from the events up to one of them."""
+
+    state: ScopeState
+    applied: int
+    """Keys that the ledger has as they were recorded."""
+    open: int
+    """The sum of the keys that it has not, less those of the keys that were taken away."""
+
+
+class ScopeCheck:
+    """The events of one scope in order, beside its row as it stood before they were read, if there was one."""
+
+    def __init__(self, tenant: str, scope: str, row: ScopeFound | None) -> None:
+        self.scope = scope
+        self.row = row
+        self.whole = True
+        """Whether every event is there, and can be read."""
+        self.findings: list[Finding] = []
+        self.seq = 0
+        """Of the last event."""
+        self.now = _Folded(NEW_SCOPE, 0, 0)
+        self._tenant = tenant
+        self._then = self.now if row is None or row.state.seq == 0 else None
+        """What follows up to the row's own seq, as soon as that is read."""
+        self._number = 0
+
+    def take(self, found: LogRow) -> None:
+        """The next row of the log."""
+        expected, seq, event = self.seq + 1, found.seq or 0, found.event
+        if seq != expected:
+            self._broken("events_missing", expected)
+        self.seq = seq
+        if event is None or not sound(event):
+            self._broken("event_unreadable", seq)
+            return
+        before = self.now.state
+        state = scope_after(before, event)
+        told = (event.generation or 0, event.token or 0)
+        if event.at < before.last_at or told < before.fence or found.row <= self._number:
+            self._broken("event_out_of_order", seq)
+        self._number = found.row
+        self.now = _Folded(state, *self._keys(event, found.applied))
+        if self.row is not None and seq == self.row.state.seq:
+            self._then = self.now
+
+    def _keys(self, event: Event, applied: int | None) -> tuple[int, int]:
+        _, count, open = self.now
+        if event.kind == "record" and applied == event.seq:
+            return count + 1, open
+        match event.kind:
+            case "record":
+                return count, open + key_mark(event.key or "")
+            case "forget":
+                return count, open - key_mark(event.key or "")
+            case _:
+                return count, open
+
+    def finish(self) -> None:
+        """There are no more."""
+        if self.row is None:
+            return
+        row = self.row.state
+        if row.seq > self.seq:
+            self._broken("events_missing", self.seq + 1)
+        if self._then is None:
+            return
+        then = self._then.state
+        if self.whole and (row.last_at, row.sealed) != (then.last_at, then.sealed):
+            self.findings.append(self.finding("scope_differs"))
+        if row.fence < then.fence:
+            self.findings.append(self.finding("fence_lowered"))
+
+    @property
+    def ahead(self) -> bool:
+        """Whether there are events that the row has not: they have come since, or the row is wrong."""
+        return self.row is not None and self.seq > self.row.state.seq
+
+    @property
+    def suspect(self) -> bool:
+        """Whether the ledger may differ from what follows: as far as it can be told without holding its keys."""
+        if self.row is None or self._then is None:
+            return True
+        state, applied, open = self._then
+        if state.sealed:
+            return self.row.keys != 0
+        return self.row.keys != applied or open != 0
+
+    def finding(self, kind: FindingKind, seq: int | None = None, key: str | None = None) -> Finding:
+        """A finding about this scope."""
+        return Finding(kind, self._tenant, self.scope, seq, key)
+
+    def _broken(self, kind: FindingKind, seq: int) -> None:
+        self.whole = False
+        self.findings.append(self.finding(kind, seq))
+
+
+class ItemCheck:
+    """Histories in order, and behind each its head."""
+
+    def __init__(self, tenant: str) -> None:
+        self.findings: list[Finding] = []
+        self.repairs: list[HeadRepair] = []
+        """Heads that do not follow from their history, with what does; whether that is whole the log knows."""
+        self._tenant = tenant
+        self._place: tuple[str, str] | None = None
+        self._restart()
+
+    def _restart(self) -> None:
+        self._folded: FoldedHead | None = None
+        self._number = 0
+        self._whole = True
+
+    def take(self, found: HeadFound | RevisionFound) -> None:
+        """The next row."""
+        place = (found.namespace, found.id)
+        if place != self._place:
+            self.finish()
+            self._place = place
+        if isinstance(found, RevisionFound):
+            self._revision(found)
+        else:
+            self._head(found)
+            self._place = None
+            self._restart()
+
+    def finish(self) -> None:
+        """The last item has no more rows, and so no head."""
+        if self._place is not None:
+            self._differs("head_missing", self._place)
+            self._place = None
+        self._restart()
+
+    def _revision(self, found: RevisionFound) -> None:
+        place, revision = (found.namespace, found.id), found.revision
+        if found.number != self._number + 1:
+            self._broken("revision_missing", place, self._number + 1)
+        self._number = found.number
+        if revision is None:
+            self._broken("revision_changed", place, found.number)
+            return
+        if revision.item is None and not self._ends(revision):
+            self._broken("revision_changed", place, found.number)
+        self._folded = head_after(self._folded, revision)
+
+    def _ends(self, tombstone: Revision) -> bool:
+        """Whether it ends what stands before it, as far as that is there."""
+        if self._folded is None or self._folded.head.revision + 1 != tombstone.revision:
+            return tombstone.revision > 1
+        return self._folded.head.live and self._folded.head.created_at == tombstone.created_at
+
+    def _head(self, found: HeadFound) -> None:
+        place, head = (found.namespace, found.id), found.head
+        if self._folded is None and self._number == 0:
+            if head is not None and head.revision > 0:
+                self._broken("revision_missing", place, head.revision)
+            else:
+                self._differs("placeholder", place)
+        elif self._whole and (head is None or self._folded is None or not self._folded.accepts(head)):
+            self._differs("head_differs", place)
+
+    def _differs(self, kind: FindingKind, place: tuple[str, str]) -> None:
+        self.findings.append(self._finding(kind, place, None))
+        if self._whole:  # or else nothing says what it should be
+            self.repairs.append(HeadRepair(Address(spelled(place[0]), place[1]), self._folded))
+
+    def _broken(self, kind: FindingKind, place: tuple[str, str], number: int) -> None:
+        self._whole = False
+        self.findings.append(self._finding(kind, place, number))
+
+    def _finding(self, kind: FindingKind, place: tuple[str, str], number: int | None) -> Finding:
+        return item_finding(kind, self._tenant, place, number)
+
+
+def item_finding(kind: FindingKind, tenant: str, place: tuple[str, str], number: int | None) -> Finding:
+    """A finding about what stands at a stored namespace and an id."""
+    namespace, id = place
+    return Finding(kind, tenant, namespace=spelled(namespace), id=id, revision=number)
+
+
+def spelled(namespace: str) -> tuple[str, ...]:
+    """The namespace of this stored form; of what is none, a path of this one part."""
+    try:
+        parts = namespace_from(namespace)
+    except (TypeError, ValueError):
+        return (namespace,)
+    return parts if all(isinstance(part, str) for part in parts) else (namespace,)

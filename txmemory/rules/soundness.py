@@ -1,0 +1,48 @@
+"""Whether a row that was read says what some call could have said."""
+
+from typing import assert_never
+
+from txmemory.model.event import Event
+
+FINGERPRINT_BYTES = 48
+
+
+def sound(event: Event) -> bool:
+    """Whether the parts of an event go together."""
+    return (
+        integers(event.at)
+        and _placed(event)
+        and _told(event)
+        and all((effect.operation == "put") == (effect.reason == "stored") for effect in event.effects)
+        and all((effect.commitment is None) == (effect.operation == "remove") for effect in event.effects)
+    )
+
+
+def integers(*values: object) -> bool:
+    """Whether all are integers: an engine may keep anything in a column, whatever its type says."""
+    return all(isinstance(value, int) for value in values)
+
+
+def _placed(event: Event) -> bool:
+    """A scope, a place in it and a token belong together."""
+    if event.scope is None:
+        return {event.seq, event.token, event.generation, event.actor, event.key, event.fingerprint} == {None}
+    numbers = (event.seq, event.token, event.generation or 0)
+    return integers(*numbers) and (event.seq or 0) > 0
+
+
+def _told(event: Event) -> bool:
+    """Each kind of event tells what it is about, and nothing else."""
+    match event.kind:
+        case "record":
+            sealed = isinstance(event.fingerprint, bytes) and len(event.fingerprint) == FINGERPRINT_BYTES
+            stored = event.status == "stored" or (event.status == "superseded" and not event.effects)
+            return event.scope is not None and event.key is not None and sealed and stored
+        case "change":
+            return event.key is None and event.status == "stored" and bool(event.effects)
+        case "forget":
+            return event.key is not None and event.status is None and not event.effects
+        case "seal" | "claim" | "release" | "reset":
+            return event.scope is not None and event.status is None and not event.effects
+        case unreachable:
+            assert_never(unreachable)

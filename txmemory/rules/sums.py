@@ -1,0 +1,57 @@
+"""Two multisets that are compared without holding either: sums of marks in buckets, whatever the order."""
+
+from hashlib import blake2b
+
+from txmemory.model.item import Revision, commitment
+
+BUCKETS = 4_096
+_WRAP = 2**64 - 1
+
+
+def mark(
+    namespace: str, id: str, revision: int, reason: str, commitment: bytes | None, at: int, by: str | None
+) -> int:
+    """64 bits over what an event says of a revision, the same for what the revision itself says."""
+    who = "-" if by is None else f"={by}"
+    spelled = f"{len(namespace)},{len(id)},{len(who)},{revision},{at},{reason},{namespace}{id}{who}"
+    digest = blake2b(spelled.encode("utf-8", "surrogatepass"), digest_size=8)
+    digest.update(b"" if commitment is None else commitment)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def key_mark(key: str) -> int:
+    """64 bits over an applied key."""
+    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def bound_by(revision: Revision) -> bytes | None:
+    """What the event of a revision has to commit to; None for a tombstone."""
+    if revision.item is None:
+        return None
+    return commitment(revision.salt, revision.item, revision.created_at)
+
+
+class Sums:
+    """What one side has more than the other, summed in buckets; nothing but zero where both have the same."""
+
+    def __init__(self, sums: list[int] | None = None) -> None:
+        self.sums = sums or [0] * (2 * BUCKETS)
+
+    @staticmethod
+    def bucket(mark: int, *, young: bool) -> int:
+        """Where a mark belongs; what is young, later than all that the other side had, has buckets of its own."""
+        return mark % BUCKETS + young * BUCKETS
+
+    def add(self, mark: int) -> None:
+        """The first side has it."""
+        bucket = mark % BUCKETS
+        self.sums[bucket] = (self.sums[bucket] + mark) & _WRAP
+
+    def take(self, mark: int, *, young: bool) -> None:
+        """The second side has it."""
+        bucket = mark % BUCKETS + young * BUCKETS
+        self.sums[bucket] = (self.sums[bucket] - mark) & _WRAP
+
+    def differing(self) -> list[int]:
+        """The buckets in which the sides differ."""
+        return [bucket for bucket, sum in enumerate(self.sums) if sum]

@@ -1,0 +1,112 @@
+# Generated from ../aio/claiming.py by scripts/generate. Do not edit.
+"""Claims: who may act on a scope, for how long."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from returns.result import Failure, Result, Success
+
+from txmemory.drive import run
+from txmemory.flow import claiming
+from txmemory.flow.requests import Answer, Flow
+from txmemory.memories.bounds import Bounds
+from txmemory.model import lease
+from txmemory.model.address import Fence, Presenter
+from txmemory.model.item import moment
+from txmemory.port import Backend
+from txmemory.rules.leasing import RenewRefusal
+from txmemory.rules.settling import Delayed
+from txmemory.store.core import Handle, always, ttl_of
+from txmemory.store.sync.writer import Writer
+
+
+class Claim:
+    """A claim on a scope, with the token that it has issued. Made by `Store.claim`.
+
+    Its expiry decides only who may claim next. Until somebody does its holder may go on, and from then on every
+    write by it is `Fenced`: safety rests on the token, never on a clock.
+    """
+
+    def __init__(
+        self, handle: Handle[Backend], claim: lease.Claim, granted: lease.Granted, asked: float
+    ) -> None:
+        self._handle = handle
+        self._claim = claim
+        self._presenter = Presenter(
+            claim.scope, granted.fence.token, granted.fence.generation, holder=claim.holder
+        )
+        self._note(granted, asked, claim.ttl)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} token={self.token}>"
+
+    def _note(self, granted: lease.Granted, asked: float, ttl: int) -> None:
+        self._until = granted.until
+        self._ends = asked + ttl / 1_000_000
+
+    @property
+    def scope(self) -> str:
+        """What is claimed."""
+        return self._presenter.scope
+
+    @property
+    def token(self) -> int:
+        """The fencing token: pass it to every other system that can fence, too."""
+        return self._presenter.token
+
+    @property
+    def generation(self) -> int:
+        """The generation that the token is of."""
+        return self._presenter.generation
+
+    @property
+    def fence(self) -> Fence:
+        """Both."""
+        return self._presenter.fence
+
+    @property
+    def until(self) -> datetime:
+        """When it lapses, by the database's clock."""
+        return moment(self._until)
+
+    @property
+    def valid(self) -> bool:
+        """Whether it has surely not lapsed, by a monotonic clock of this machine, begun before it was asked."""
+        return time.monotonic() < self._ends
+
+    def writer_at(self, handle: Handle[Backend], holds: Callable[[], bool] = always) -> Writer:
+        """Its writer at another handle."""
+        return Writer(handle, self._presenter, holds)
+
+    @property
+    def writer(self) -> Writer:
+        """Keyed writes under its token, into the namespace that the claim was made through."""
+        return Writer(self._handle, self._presenter)
+
+    def within(self, *parts: str, bounds: Bounds | None = None) -> Writer:
+        """The same into the namespace below."""
+        return Writer(self._handle.within(parts, bounds), self._presenter)
+
+    def renew(self, ttl: timedelta | None = None) -> Result[datetime, RenewRefusal]:
+        """Lets it live for `ttl` from now, by default as long as before; answers until when.
+
+        A claim that has lapsed and that nobody has taken over is renewed, too. `Fenced` when somebody has, and
+        `LeaseLost` when it was released.
+        """
+        length = self._claim.ttl if ttl is None else ttl_of(ttl)
+        asked = time.monotonic()
+        result = self._run(claiming.renew(lease.Renew(self._handle.tenant, self._presenter, length)))
+        if isinstance(result, Failure):
+            return result
+        granted = result.unwrap()
+        self._note(granted, asked, length)
+        return Success(moment(granted.until))
+
+    def release(self) -> Result[bool, Delayed]:
+        """Ends it, so that nobody need wait for it to lapse; False, and no harm, where it was another's by then."""
+        self._ends = 0.0
+        return self._run(claiming.release(lease.Release(self._handle.tenant, self._presenter)))
+
+    def _run(self, flow: Flow[Answer]) -> Answer:
+        return run(flow, self._handle.backend, self._handle.patience)

@@ -1,0 +1,50 @@
+"""Tiny pages, and something that happens before each of them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from txmemory import AsyncStore
+from txmemory.drive import Patience
+from txmemory.model.commit import Reported, Transaction
+from txmemory.model.query import Page, Query, Row
+from txmemory.port import AsyncBackend
+from txmemory.store.core import Handle
+
+SECONDS = 30.0
+
+
+class AsyncPaging:
+    """A backend whose pages hold `rows` rows at the most; `before` runs before each page and each transaction."""
+
+    def __init__(self, backend: AsyncBackend, rows: int, before: Callable[[], Awaitable[object]]) -> None:
+        self._backend = backend
+        self._rows = rows
+        self._before = before
+        self.pages = 0
+
+    async def commit(self, commit: Transaction, deadline: float) -> Reported:
+        """Commits, after what comes before."""
+        await self._before()
+        return await self._backend.commit(commit, deadline)
+
+    async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
+        """Reads a smaller page, after what comes before."""
+        await self._before()
+        self.pages += 1
+        asked: Any = query
+        if hasattr(asked, "limit"):
+            asked = replace(asked, limit=min(self._rows, asked.limit))
+        page: Page[Row] = await self._backend.read(asked, deadline)
+        return page
+
+    def joined(self, connection: object) -> AsyncBackend:
+        """Inside a caller's transaction pages are as they are."""
+        return self._backend.joined(connection)
+
+    async def close(self) -> None:
+        """The backend is its owner's to close."""
+
+    def store(self) -> AsyncStore:
+        """A store over this backend."""
+        return AsyncStore(Handle(self, Patience(SECONDS), require_fence=False))

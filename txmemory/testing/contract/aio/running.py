@@ -1,0 +1,263 @@
+"""Runs: a step is made once, whoever runs it again, and a run that has lost its scope writes nothing."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from txmemory import (
+    AsyncStore,
+    Bounds,
+    Fenced,
+    Held,
+    LeaseLost,
+    Memory,
+    Receipt,
+    Sealed,
+    either,
+    must,
+    step_key,
+)
+from txmemory.testing.aio.asking import OPERATIONS, contents, written
+from txmemory.testing.aio.storage import AsyncStorage
+
+TTL = timedelta(hours=1)
+Produce = Callable[[], Awaitable[list[Memory]]]
+
+
+class Model:
+    """A model that answers differently each time, and counts how often it was asked."""
+
+    def __init__(self, *ids: str) -> None:
+        self._ids = ids
+        self.asked = 0
+
+    async def produce(self) -> list[Memory]:
+        """Memories with these ids."""
+        self.asked += 1
+        return [Memory(f"answer {self.asked} about {id}", id=id) for id in self._ids]
+
+
+async def never() -> list[Memory]:
+    """What must not be asked."""
+    raise AssertionError("the step was applied")
+
+
+async def test_a_run_claims_its_scope_and_releases_it_at_the_end(storage: AsyncStorage) -> None:
+    """While it lasts the scope is `Held`; after it the next claim need not wait, also when the run failed."""
+    first, second = await storage.open(), await storage.open()
+    for turn in (1, 2):
+        run = must(await first.run("run", "ada", TTL))
+        try:
+            async with run:
+                assert (run.scope, run.generation, run.token, run.valid) == ("run", 0, 2 * turn - 1, True)
+                assert run.until == storage.clock() + TTL
+                assert either(await second.run("run", "bob", TTL)) == Held("ada", storage.clock() + TTL)
+                await written(run.writer, f"step-{turn}", f"m-{turn}")
+                if turn == 2:
+                    raise LookupError("the caller's own")
+        except LookupError:
+            assert turn == 2
+        assert not run.valid
+        taken = must(await second.claim("run", "bob"))
+        assert taken.token == 2 * turn
+        must(await taken.release())
+    assert set(await contents(first)) == {"m-1", "m-2"}
+
+
+async def test_a_step_is_produced_once_and_replayed_as_it_was_stored(storage: AsyncStorage) -> None:
+    """R1, R2: what was stored under the key comes back, whatever has become of it; nothing is produced again."""
+    store, model = await storage.open(), Model("a", "b")
+    async with must(await store.run("run", "ada", TTL)) as run:
+        first = must(await run.step("extract", model.produce))
+    assert not first.receipt.replayed
+    assert [memory.content for memory in first.memories] == ["answer 1 about a", "answer 1 about b"]
+    assert [memory.revision for memory in first.memories] == [1, 1]
+    must(await store.update("a", lambda memory: memory.with_content("changed")))
+    must(await store.delete("b"))
+    async with must(await (await storage.open()).run("run", "bob", TTL)) as run:
+        again = must(await run.step("extract", never))
+        other = must(await run.step("another", model.produce))
+    assert again.receipt == Receipt(first.receipt.outcome, replayed=True)
+    assert again.memories == first.memories
+    assert [memory.revision for memory in again.memories] == [1, 1]
+    assert model.asked == 2
+    assert [memory.content for memory in other.memories] == ["answer 2 about a", "answer 2 about b"]
+    assert [memory.revision for memory in other.memories] == [3, 3]
+
+
+async def test_a_step_that_stores_nothing_is_done_all_the_same(storage: AsyncStorage) -> None:
+    """An empty answer is recorded, and so is one of which the bounds took everything again."""
+    store, model = await storage.open(), Model()
+    async with must(await store.run("run", "ada", TTL)) as run:
+        for replayed in (False, True):
+            step = must(await run.step("nothing", model.produce))
+            assert (step.receipt.replayed, step.memories) == (replayed, ())
+        many = Model("a", "b", "c")
+        first = must(await run.step("bounded", many.produce, bounds=Bounds(1)))
+        assert len(first.receipt.outcome.evicted) == 2
+        assert [memory.id for memory in first.memories] == ["a", "b", "c"]
+        assert must(await run.step("bounded", never)).memories == first.memories
+    assert model.asked == 1
+
+
+async def test_a_step_whose_answer_fails_leaves_no_trace(storage: AsyncStorage) -> None:
+    """What `produce` raises comes out; the run goes on, and the same step can be made again."""
+    store = await storage.open()
+
+    async def failing() -> list[Memory]:
+        raise LookupError("the model is out of reach")
+
+    async def wrong() -> list[Memory]:
+        return ["no memory"]  # type: ignore[list-item]  # the wrong type is the point
+
+    async with must(await store.run("run", "ada", TTL)) as run:
+        before = await storage.digest()
+        with pytest.raises(LookupError):
+            await run.step("step", failing)
+        with pytest.raises(TypeError):
+            await run.step("step", wrong)
+        with pytest.raises(TypeError):
+            await run.step("step", None)  # type: ignore[arg-type]  # the wrong type is the point
+        with pytest.raises(ValueError):
+            await run.step("", never)
+        assert await storage.digest() == before
+        assert not must(await run.step("step", Model("a").produce)).receipt.replayed
+
+
+async def test_a_run_that_was_taken_over_is_refused_before_it_asks_its_model(storage: AsyncStorage) -> None:
+    """F3: its lease has lapsed and a successor has claimed: no look, no step, no write, and no release of theirs."""
+    first, second = await storage.open(), await storage.open()
+    async with must(await first.run("run", "ada", TTL)) as run:
+        storage.clock.advance(TTL)
+        async with must(await second.run("run", "bob", TTL)) as taken:
+            before = await storage.digest()
+            assert isinstance(either(await run.step("step", never)), Fenced)
+            for operation in OPERATIONS:
+                assert isinstance(await operation(run.writer, "late"), Fenced)
+            assert await storage.digest() == before
+            must(await taken.step("step", Model("a").produce))
+    assert set(await contents(first)) == {"a"}
+
+
+async def test_a_successor_that_comes_while_the_model_answers_fences_the_step(storage: AsyncStorage) -> None:
+    """The ledger said "not applied" under the fence, and the answer comes too late: nothing of it is stored."""
+    first, second = await storage.open(), await storage.open()
+
+    async def slow() -> list[Memory]:
+        storage.clock.advance(TTL)
+        async with must(await second.run("run", "bob", TTL)) as taken:
+            must(await taken.step("step", Model("theirs").produce))
+        return [Memory("late", id="late")]
+
+    async with must(await first.run("run", "ada", TTL)) as run:
+        assert isinstance(either(await run.step("step", slow)), Fenced)
+    assert set(await contents(first)) == {"theirs"}
+
+
+async def test_after_its_end_a_run_sends_nothing(storage: AsyncStorage) -> None:
+    """`LeaseLost`, for every call of its writers: locally, with no transaction."""
+    store = await storage.open()
+    async with must(await store.run("run", "ada", TTL)) as run:
+        writers = [run.writer, run.within("deep")]
+    before = await storage.digest()
+    for writer in writers:
+        for operation in OPERATIONS:
+            assert await operation(writer, "late") == LeaseLost()
+        assert either(await writer.together("late", store.storing(Memory("late")))) == LeaseLost()
+    assert either(await run.step("late", never)) == LeaseLost()
+    assert await storage.digest() == before
+
+
+async def test_a_sealed_scope_is_not_run_again(storage: AsyncStorage) -> None:
+    """`Sealed`, for the run and for what is left of the one that sealed it."""
+    store = await storage.open()
+    async with must(await store.run("run", "ada", TTL)) as run:
+        must(await run.step("step", Model("a").produce))
+        assert must(await run.writer.seal()) == 1
+        assert either(await run.step("step", never)) == Sealed()
+    assert either(await store.run("run", "ada", TTL)) == Sealed()
+    assert must(await store.unfinished("ada")) == []
+
+
+async def unfinished(store: AsyncStore, older_than: timedelta = timedelta(0)) -> list[str]:
+    """The scopes that it is given."""
+    return [claim.scope for claim in must(await store.unfinished("sweeper", older_than=older_than))]
+
+
+async def test_each_unfinished_scope_goes_to_one_caller(storage: AsyncStorage) -> None:
+    """Lapsed and neither released nor sealed; claimed for whoever asks first, with the next token."""
+    store, second = await storage.open(), await storage.open()
+    for scope in ("a", "b", "c", "d"):
+        must(await store.claim(scope, "worker", timedelta(minutes=1)))
+    must(await store.tenant("acme").claim("e", "worker", timedelta(minutes=1)))
+    must(await must(await store.claim("b", "worker")).release())
+    must(await must(await store.claim("c", "worker")).writer.seal())
+    must(await store.writer("foreign", 7).applied("a token from elsewhere is no lease"))
+    assert await unfinished(store) == []
+    storage.clock.advance(timedelta(minutes=2))
+    assert await unfinished(store, timedelta(minutes=1, microseconds=1)) == []
+    first = must(await second.unfinished("sweeper", older_than=timedelta(minutes=1), limit=1))
+    assert [(claim.scope, claim.token) for claim in first] == [("a", 2)]
+    assert isinstance(either(await store.claim("a", "worker")), Held)
+    assert await unfinished(store) == ["d"]
+    assert await unfinished(store.tenant("acme")) == ["e"]
+    assert await unfinished(store) == await unfinished(second) == []
+    must(await first[0].writer.write("step", [Memory("tea")]))
+
+
+async def test_pieces_of_several_namespaces_are_written_together_or_not_at_all(
+    storage: AsyncStorage,
+) -> None:
+    """One transaction, one key, one event; a source that is gone supersedes all of it."""
+    store = await storage.open()
+    ada, bob = store.within("users", "ada"), store.within("users", "bob", bounds=Bounds(2))
+    must(await bob.store_all([Memory("old", id="old-1"), Memory("old", id="old-2")]))
+    storage.clock.advance(timedelta(seconds=1))
+    async with must(await store.run("run", "worker", TTL)) as run:
+        pieces = [ada.storing(Memory("new", id="a")), bob.storing(Memory("new", id="b"))]
+        outcome = must(await run.writer.together("both", *pieces)).outcome
+        assert [ref.id for ref in outcome.added] == ["a", "b"]
+        assert [ref.id for ref in outcome.evicted] == ["old-1"]
+        assert must(await run.writer.together("both", *pieces)).replayed
+        moved = await run.writer.together("move", bob.removing("b"), ada.storing(Memory("new", id="b")))
+        assert [ref.id for ref in must(moved).outcome.removed] == ["b"]
+        late = must(await run.writer.together("late", bob.removing("b"), ada.storing(Memory("no", id="no"))))
+        assert late.outcome.status == "superseded"
+        assert [ref.id for ref in must(await run.writer.together("none")).outcome.added] == []
+        with pytest.raises(ValueError):
+            await run.writer.together("twin", store.tenant("acme").storing(Memory("no")))
+        with pytest.raises(TypeError):
+            await run.writer.together("wrong", Memory("no"))  # type: ignore[arg-type]  # the wrong type is the point
+        with pytest.raises(ValueError):
+            await run.writer.together("clash", ada.storing(Memory("no", id="a")), ada.removing("a"))
+    assert (set(await contents(ada)), set(await contents(bob))) == ({"a", "b"}, {"old-2"})
+
+
+async def test_keys_of_steps_tell_all_places_apart(storage: AsyncStorage) -> None:
+    """Injective over texts and integers, the same in every attempt; wrong parts are refused."""
+    store = await storage.open()
+    paths: list[tuple[str | int, ...]] = [
+        ("a", 1),
+        ("a", "1"),
+        ("a1",),
+        ("a,1",),
+        ('a",1',),
+        ("a", "", 1),
+        (1, "a"),
+        ("\u00e1",),
+        ("a\u0301",),
+    ]
+    keys = [step_key(*path) for path in paths]
+    assert len(set(keys)) == len(paths)
+    assert keys == [step_key(*path) for path in paths]
+    async with must(await store.run("run", "worker", TTL)) as run:
+        for key in keys:
+            assert not must(await run.step(key, Model().produce)).receipt.replayed
+    wrong_paths: Any = ((), (True,), (None,), (1.0,))
+    for wrong in wrong_paths:
+        with pytest.raises((TypeError, ValueError)):
+            step_key(*wrong)
+    with pytest.raises(ValueError):
+        step_key("x" * 512)

@@ -1,0 +1,230 @@
+"""Guarantee 11: what follows from log and history is recomputed, differences are named, what follows is restored."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from txmemory import AsyncStore, Checkpoint, Finding, Memory, must
+from txmemory.model.address import Address
+from txmemory.model.commit import Commit, Entry, Put
+from txmemory.model.item import Item
+from txmemory.testing.aio.asking import written
+from txmemory.testing.aio.loads import AsyncLoad
+from txmemory.testing.aio.paging import AsyncPaging
+from txmemory.testing.aio.storage import AsyncStorage
+from txmemory.testing.cases import needs
+from txmemory.testing.racing import race_async
+
+CLIENTS = 4
+CALLS = 40
+
+
+async def nothing() -> None:
+    """Nothing happens."""
+
+
+def _now_and_then(load: AsyncLoad, every: int) -> Callable[[], Awaitable[None]]:
+    """A call before every n-th page, 40 in all: more would be written than page after page is read."""
+    count = 0
+
+    async def call() -> None:
+        nonlocal count
+        count += 1
+        if count % every == 0 and count <= 40 * every:
+            await load.call()
+
+    return call
+
+
+async def test_nothing_is_found_in_a_store_that_nobody_has_damaged(storage: AsyncStorage) -> None:
+    """Whatever was called: of the tenant, the namespace, each scope, and the whole store."""
+    store = await storage.open()
+    await AsyncLoad(store, 1).calls(300)
+    await AsyncLoad(store.tenant("other"), 2).calls(30)
+    for verified in (
+        await store.verify(),
+        await store.verify(of="namespace"),
+        await store.verify(of="store"),
+    ):
+        assert must(verified).findings == ()
+    for scope in ("run-0", "run-1", "run-2", "no such scope"):
+        assert must(await store.verify(scope=scope)).findings == ()
+    both = must(await store.verify(of="store")).read
+    ours = must(await store.verify()).read
+    theirs = must(await store.tenant("other").verify()).read
+    assert both.events == ours.events + theirs.events > 0
+    assert both.revisions == ours.revisions + theirs.revisions > 0
+
+
+async def test_an_empty_store_is_whole(storage: AsyncStorage) -> None:
+    store = await storage.open()
+    for of in ("namespace", "tenant", "store"):
+        verified = must(await store.verify(of=of))
+        assert (verified.findings, verified.read.events) == ((), 0)
+    rebuilt = must(await store.rebuild())
+    assert (rebuilt.scopes, rebuilt.keys, rebuilt.heads, rebuilt.left) == (0, 0, 0, ())
+
+
+async def test_a_verification_reads_every_row_once(storage: AsyncStorage) -> None:
+    """It says how much that was."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "one", "a", "b")
+    await written(writer, "two", "b")
+    must(await writer.forget_applied("two"))
+    must(await store.delete("a"))
+    read = must(await store.verify()).read
+    assert (read.scopes, read.events, read.keys, read.items, read.revisions) == (1, 4, 1, 2, 4)
+    await store.within("x").store(Memory("tea"))
+    assert must(await store.verify(of="namespace")).read.items == 2
+
+
+async def test_a_lost_event_is_named_with_all_that_it_explained(storage: AsyncStorage) -> None:
+    """L8: what was committed with it has no explanation any more; and nothing of the scope is mended by guesses."""
+    store = await storage.open()
+    writer = store.writer("run", 1)
+    await written(writer, "one", "a")
+    await written(writer, "two", "b")
+    await storage.lose_newest_event()
+    named = must(await store.verify()).findings
+    assert set(named) == {
+        Finding("events_missing", "default", "run", 2),
+        Finding("key_unexplained", "default", "run", key="two"),
+        Finding("revision_unexplained", "default", namespace=("memories",), id="b", revision=1),
+    }
+    assert set(must(await store.rebuild()).left) == set(named)
+    assert must(await store.keys("run")) == ["one", "two"]
+    assert set(must(await store.verify()).findings) == set(named)
+    assert must(await store.verify(scope="run")).findings == (
+        Finding("events_missing", "default", "run", 2),
+        Finding("key_unexplained", "default", "run", key="two"),
+    )
+
+
+async def test_a_lost_event_of_a_call_without_a_key_leaves_its_revisions_unexplained(
+    storage: AsyncStorage,
+) -> None:
+    store = await storage.open()
+    must(await store.store(Memory("tea", id="a")))
+    must(await store.store(Memory("green tea", id="a")))
+    await storage.lose_newest_event()
+    finding = Finding("revision_unexplained", "default", namespace=("memories",), id="a", revision=2)
+    for of in ("namespace", "tenant", "store"):
+        assert must(await store.verify(of=of)).findings == (finding,)
+    assert must(await store.within("x").verify(of="namespace")).findings == ()
+    assert must(await store.rebuild()).left == (finding,)
+
+
+@pytest.mark.parametrize("rows", [2])
+async def test_what_is_written_between_any_two_pages_is_no_difference(
+    storage: AsyncStorage, rows: int
+) -> None:
+    """L8 in use: calls of any kind between two pages are taken for damage neither by verify nor by rebuild."""
+    store = await storage.open()
+    backend = await storage.backend()
+    load = AsyncLoad(store, 10 + rows)
+    await load.calls(30)
+
+    def busy() -> AsyncStore:
+        return AsyncPaging(backend, rows, _now_and_then(load, 12 // rows)).store()
+
+    assert must(await busy().verify()).findings == ()
+    assert must(await busy().verify(of="namespace")).findings == ()
+    assert must(await busy().verify(of="store")).findings == ()
+    assert must(await busy().verify(scope="run-1")).findings == ()
+    rebuilt = must(await busy().rebuild())
+    assert (rebuilt.scopes, rebuilt.keys, rebuilt.heads, rebuilt.left) == (0, 0, 0, ())
+    assert must(await store.verify()).findings == ()
+
+
+@needs("sharing")
+async def test_beside_writers_nothing_is_found(storage: AsyncStorage) -> None:
+    """Clients whose clocks differ by hours, and two that verify all the while."""
+    clocks = [storage.clock.behind(timedelta(hours=client)) for client in range(CLIENTS)]
+    stores = [await storage.open(clock=clock) for clock in clocks]
+
+    async def verify() -> None:
+        store = await storage.open()
+        for _ in range(4):
+            assert must(await store.verify()).findings == ()
+            assert must(await store.rebuild()).left == ()
+
+    loads = (partial(AsyncLoad(store, client).calls, CALLS) for client, store in enumerate(stores))
+    await race_async(*loads, verify, verify)
+    assert must(await stores[0].verify(of="store")).findings == ()
+
+
+async def test_a_verification_goes_on_from_any_of_its_checkpoints(storage: AsyncStorage) -> None:
+    """In another process, too: the checkpoint is a text; and it is of no use to another call."""
+    store = await storage.open()
+    load = AsyncLoad(store, 5)
+    await load.calls(60)
+    await storage.lose_newest_event()
+    paging = AsyncPaging(await storage.backend(), 5, nothing).store()
+    told: list[Checkpoint] = []
+    whole = must(await paging.verify(progress=told.append))
+    assert len(told) > 10
+    assert whole.findings
+    assert [each.read.events for each in told] == sorted(each.read.events for each in told)
+    for each in told[::3]:
+        begun = Checkpoint.from_text(each.text())
+        assert begun == each
+        again = must(await paging.verify(begun=begun))
+        assert set(again.findings) == set(whole.findings)
+        assert again.read == whole.read
+    with pytest.raises(ValueError, match="another call"):
+        await store.verify(of="store", begun=told[0])
+
+
+async def test_a_verification_of_the_whole_store_goes_on_too(storage: AsyncStorage) -> None:
+    store = await storage.open()
+    for tenant in ("a", "b", "c"):
+        await AsyncLoad(store.tenant(tenant), 3).calls(20)
+    paging = AsyncPaging(await storage.backend(), 7, nothing).store()
+    told: list[Checkpoint] = []
+    whole = must(await paging.verify(of="store", progress=told.append))
+    for each in told[::4]:
+        again = must(await paging.verify(of="store", begun=each))
+        assert (again.findings, again.read) == ((), whole.read)
+
+
+async def test_an_item_that_expired_and_came_again_is_whole(storage: AsyncStorage) -> None:
+    """By the clock it was there still, or not; its history tells only when it came."""
+    store = await storage.open()
+    here = Address(("memories",), "a")
+    now = int(storage.clock().timestamp() * 1_000_000)
+    for expires_at in (now + 5, now + 1_000_000, None, now + 2_000_000, now + 3_000_000):
+        put = Put(here, Item("knowledge", "tea", expires_at=expires_at))
+        await storage.commit(Commit("default", None, (Entry(changes=(put,)),)))
+        storage.clock.advance(timedelta(microseconds=3))
+        assert must(await store.verify()).findings == ()
+        storage.clock.advance(timedelta(seconds=1))
+    must(await store.clear())
+    assert must(await store.verify()).findings == ()
+    rebuilt = must(await store.rebuild())
+    assert (rebuilt.heads, rebuilt.left) == (0, ())
+
+
+async def test_what_is_found_shows_nothing_of_the_caller_s(storage: AsyncStorage) -> None:
+    """D6: a finding has identifiers, and no repr that shows them."""
+    store = await storage.open()
+    secret = store.within("hush-namespace").tenant("hush-tenant")
+    await written(secret.writer("hush-scope", 1), "hush-key", "hush-id", content="hush-content")
+    await storage.lose_newest_event()
+    told: list[Checkpoint] = []
+    verified = must(await secret.verify(progress=told.append))
+    rebuilt = must(await secret.rebuild())
+    assert {finding.kind for finding in verified.findings} > {"key_unexplained", "revision_unexplained"}
+    for shown in (verified, rebuilt, told):
+        assert "hush" not in repr(shown)
+    assert "hush-content" not in told[-1].text()
+
+
+async def test_only_a_tenant_or_a_store_is_rebuilt(storage: AsyncStorage) -> None:
+    store = await storage.open()
+    with pytest.raises(ValueError, match="rebuild"):
+        await store.rebuild(of="namespace")
+    with pytest.raises(ValueError, match="of must be"):
+        await store.verify(of="galaxy")  # type: ignore[arg-type]  # that is what is refused
