@@ -68,7 +68,7 @@ def scope_from(row: Row) -> ScopeFound:
 
 
 def scope_state_from(row: Row) -> ScopeState:
-    """A row of (generation, token, seq, last_at, sealed); what is no number, or no flag, is like none that follows."""
+    """A row of (generation, token, seq, last_at, sealed); what is no number or no flag is like none that follows."""
     generation, token, seq, last_at = (each if integers(each) else -1 for each in row[:4])
     sealed = row[4]
     return ScopeState(Fence(generation, token), seq, last_at if sealed in (0, 1) else -1, sealed == 1)
