@@ -21,6 +21,9 @@ from txmemory.testing.sync.loads import Load
 
 NAMES = ("scope", "ledger", "event", "item", "revision", "namespace")
 Row = dict[str, Any]
+DERIVED = ("scope", "ledger", "item")
+LEFT_ALONE = ("holder", "lease_until", "timeline", "token", "generation")
+"""Columns of a scope that follow from nothing, or may be more than what follows."""
 
 
 def table(name: str) -> Table:
@@ -153,3 +156,17 @@ class ServerGround:
                 put = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})")
                 with connection.cursor() as cursor:
                     cursor.executemany(put.format(sql.Identifier(self.schema, name), columns, places), rows)
+
+
+def kinds(store: Store) -> set[str]:
+    """What is found in the whole store."""
+    return {finding.kind for finding in must(store.verify(of="store")).findings}
+
+
+def derived(ground: Ground) -> dict[str, list[Row]]:
+    """What rebuild restores, as it stands."""
+    rows: dict[str, list[Row]] = {}
+    for name in DERIVED:
+        kept = [{k: v for k, v in row.items() if k not in LEFT_ALONE} for row in ground.rows(name)]
+        rows[name] = sorted(kept, key=repr)
+    return rows

@@ -1,7 +1,6 @@
 """Rows are changed, deleted and added behind a store's back: verify names it, and rebuild restores what follows."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -10,47 +9,10 @@ import pytest
 import txmemory
 from tests.crash.sizes import size
 from tests.damage.damages import Damage, damaged, unfindable
-from tests.damage.grounds import FileGround, Ground, Row, ServerGround
-from txmemory import Store, must
-from txmemory.testing.server import PostgresServer
+from tests.damage.grounds import DERIVED, Ground, derived, kinds
+from txmemory import must
 
-DERIVED = ("scope", "ledger", "item")
 ITEM = ("item", "revision")
-LEFT_ALONE = ("holder", "lease_until", "timeline", "token", "generation")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if missing := PostgresServer.missing():
-        pytest.skip(missing)
-    with PostgresServer.started(durable=False) as started:
-        yield started.url(database=started.create_database())
-
-
-@pytest.fixture(params=["sqlite", "portable-sqlite", "postgres", "portable"])
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
-    match request.param:
-        case "sqlite":
-            return FileGround(tmp_path)
-        case "portable-sqlite":
-            return FileGround(tmp_path, "portable+")
-        case "postgres":
-            return ServerGround(request.getfixturevalue("server"))
-        case _:
-            return ServerGround(request.getfixturevalue("server"), "portable+")
-
-
-def kinds(store: Store) -> set[str]:
-    return {finding.kind for finding in must(store.verify(of="store")).findings}
-
-
-def derived(ground: Ground) -> dict[str, list[Row]]:
-    """What rebuild restores, as it stands."""
-    rows: dict[str, list[Row]] = {}
-    for name in DERIVED:
-        kept = [{k: v for k, v in row.items() if k not in LEFT_ALONE} for row in ground.rows(name)]
-        rows[name] = sorted(kept, key=repr)
-    return rows
 
 
 def restorable(damage: Damage) -> bool:
