@@ -1,5 +1,6 @@
 """The ledger of one scope beside what its events recorded, key by key, while the scope is written."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from txmemory.flow.requests import Flow
@@ -27,6 +28,15 @@ class KeyDifference(NamedTuple):
         if self.found is None:
             return "key_missing"
         return "key_unexplained" if self.wanted is None else "key_misplaced"
+
+
+def contradicted(differing: Sequence[KeyDifference]) -> frozenset[str]:
+    """Keys that nothing recorded, by name, but that stand for an event whose own key is not in the ledger.
+
+    One of the two was changed, and nothing says which. The event's is restored; this one stays, lest it be run again.
+    """
+    missing = {each.wanted for each in differing if each.found is None}
+    return frozenset(each.key for each in differing if each.wanted is None and each.found in missing)
 
 
 class _Scope:

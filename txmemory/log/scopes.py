@@ -101,7 +101,8 @@ class ScopesPass:
         if self._restored is not None:
             for repair in repairs:
                 self._restored.add((yield from mend(Repair(self._tenant, repair))))
-            findings = [each for each in findings if not _mended(each, whole=check.whole)]
+            mended = {key for repair in repairs for key, _ in repair.keys}
+            findings = [each for each in findings if not _mended(each, mended, whole=check.whole)]
         self._course.found(*findings)
 
     def _strays(self, after: str, until: str | None) -> Flow[None]:
@@ -126,9 +127,11 @@ def _unexplained(tenant: str, scope: str, key: str) -> Finding:
     return Finding("key_unexplained", tenant, scope, key=key)
 
 
-def _mended(finding: Finding, *, whole: bool) -> bool:
+def _mended(finding: Finding, keys: set[str], *, whole: bool) -> bool:
     """Whether a rebuild restores it: where events are missing it only raises the fence."""
-    return finding.kind == "fence_lowered" or (finding.derived and whole)
+    if finding.kind == "fence_lowered":
+        return True
+    return finding.derived and whole and (finding.key is None or finding.key in keys)
 
 
 def _by_scope(rows: Sequence[KeyFound]) -> dict[str, list[str]]:
@@ -154,7 +157,8 @@ def judged(tenant: str, check: ScopeCheck) -> Flow[tuple[list[Finding], list[Sco
         findings.extend(check.finding(each.kind, key=each.key) for each in differing)
     if not any(finding.derived for finding in findings):
         return findings, []
-    keys = [(each.key, each.wanted) for each in differing]
+    doubted = ledgers.contradicted(differing)
+    keys = [(each.key, each.wanted) for each in differing if each.key not in doubted]
     starts = range(0, max(1, len(keys)), REPAIR_MOST)
     parts = [tuple(keys[start : start + REPAIR_MOST]) for start in starts]
     return findings, [ScopeRepair(check.scope, state, part, check.whole) for part in parts]

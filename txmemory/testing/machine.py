@@ -255,6 +255,17 @@ class Machine(RuleBasedStateMachine):
         """Time passes, or is set back."""
         self.storage.clock.advance(timedelta(minutes=minutes))
 
+    @rule()
+    def rebuild(self) -> None:
+        """Restores nothing where nothing is lost."""
+        rebuilt = must(self.run(self.store.rebuild()))
+        assert (rebuilt.scopes, rebuilt.keys, rebuilt.heads, rebuilt.left) == (0, 0, 0, ())
+
+    @invariant()
+    def verified(self) -> None:
+        """All that follows from log and history does."""
+        assert must(self.run(self.store.verify())).findings == ()
+
     @invariant()
     def counts_agree(self) -> None:
         """Nothing appears or vanishes between calls."""

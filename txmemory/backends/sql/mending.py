@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, Table, bindparam, delete, insert, literal_
 from txmemory.backends.sql.reading import Asked, ReadStatements
 from txmemory.backends.sql.rows import Row
 from txmemory.backends.sql.spelling import Spelling, Statement, columns_of
-from txmemory.model.address import Fence, namespace_text
+from txmemory.backends.sql.unread import scope_state_from
+from txmemory.model.address import namespace_text
 from txmemory.model.item import Revision
 from txmemory.model.query import Page, Query, Revisions
-from txmemory.model.repair import HeadRepair, HeadState, Mended, Repair, ScopeRepair, ScopeState
+from txmemory.model.repair import HeadRepair, HeadState, Mended, Repair, ScopeRepair
 from txmemory.model.verifying import Logged, LogRow
 from txmemory.rules.mending import ScopeMending, folded_on
 
@@ -66,8 +67,7 @@ class MendStatements(Generic[Statement]):
             values = {"seq": seq, "last_at": last_at, "sealed": int(sealed)}
             yield self.make_scope, {**here, "generation": fence.generation, "token": fence.token, **values}
             row, made = (yield self.lock_scope, here), 1
-        ((generation, token, seq, last_at, sealed),) = row
-        known = ScopeState(Fence(generation, token), seq, last_at, sealed == 1)
+        known = scope_state_from(row[0])
         mending = ScopeMending(repair)
         page: Page[LogRow] = Page((), more=True)
         while page.more:
@@ -211,7 +211,8 @@ class MendStatements(Generic[Statement]):
 def _head_from(row: Row) -> HeadState:
     revision, live, kind, attributes, created_at, updated_at, expires_at, importance, *added = row
     times = created_at, updated_at, expires_at
-    return HeadState(revision, live == 1, kind, attributes, *times, importance, (added[0], added[1]))
+    number = revision if live in (0, 1) else -1  # no flag: no head is like it
+    return HeadState(number, live == 1, kind, attributes, *times, importance, (added[0], added[1]))
 
 
 def _same(table: Table, *names: str) -> list[ColumnElement[bool]]:

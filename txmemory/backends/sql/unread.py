@@ -63,9 +63,15 @@ def _event(said: Row) -> Event | None:
 
 def scope_from(row: Row) -> ScopeFound:
     """A row of (scope, generation, token, seq, last_at, sealed, how many keys)."""
-    scope, *said, sealed, keys = row
-    generation, token, seq, last_at = (each if isinstance(each, int) else -1 for each in said)
-    return ScopeFound(scope, ScopeState(Fence(generation, token), seq, last_at, sealed == 1), keys)
+    scope, *said, keys = row
+    return ScopeFound(scope, scope_state_from(said), keys)
+
+
+def scope_state_from(row: Row) -> ScopeState:
+    """A row of (generation, token, seq, last_at, sealed); what is no number or no flag is like none that follows."""
+    generation, token, seq, last_at = (each if integers(each) else -1 for each in row[:4])
+    sealed = row[4]
+    return ScopeState(Fence(generation, token), seq, last_at if sealed in (0, 1) else -1, sealed == 1)
 
 
 def key_from(row: Row) -> KeyFound:
