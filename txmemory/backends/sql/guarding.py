@@ -27,8 +27,6 @@ from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, colu
 from txmemory.backends.sql.walking import walks
 from txmemory.rules import order
 
-_STANDING = ("generation", "token", "holder")
-
 
 class WholeRows(NamedTuple):
     """The names that each statement for many rows binds; "least" is the least number that an event may get."""
@@ -90,15 +88,12 @@ class GuardStatements(Generic[Statement]):
 
     @cached_property
     def put_standing(self) -> Statement:
-        """Writes a scope's fence and holder, new or not; its order stays."""
-        scope = self._tables.scope
-        statement = self._new_scope()
-        return self._compile(
-            statement.on_conflict_do_update(
-                index_elements=[scope.c.tenant, scope.c.scope],
-                set_={name: statement.excluded[name] for name in (*_STANDING, "lease_until")},
-            )
-        )
+        """Writes a scope's fence and holder, new or not; its order stays, and an older token's lease ends."""
+        key, statement = self._tables.scope.primary_key.columns, self._new_scope()
+        standing = {
+            name: statement.excluded[name] for name in ("generation", "token", "holder", "lease_until")
+        }
+        return self._compile(statement.on_conflict_do_update(index_elements=list(key)[:2], set_=standing))
 
     @cached_property
     def fence(self) -> Statement:
@@ -331,7 +326,8 @@ class GuardStatements(Generic[Statement]):
         return self._compile(delete(ledger).where(*self._whose(ledger)))
 
     def _new_scope(self) -> Any:
-        given: dict[str, Any] = {name: bindparam(name) for name in ("tenant", "scope", *_STANDING)}
+        named = ("tenant", "scope", "generation", "token", "holder")
+        given: dict[str, Any] = {name: bindparam(name) for name in named}
         given |= {name: literal_column("0") for name in ("seq", "last_at", "sealed")}
         given["lease_until"] = literal_column("NULL")
         return self._spelling.upsert(self._tables.scope).values(given)
