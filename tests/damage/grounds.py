@@ -40,7 +40,6 @@ def key_of(name: str) -> tuple[str, ...]:
 def fill(store: Store, clock: FakeClock) -> None:
     """Of everything something: scopes that are sealed, written by several tokens, or only looked at; tombstones."""
     Load(store, 4).calls(60)
-    clock.advance(clock() - clock())
     must(store.writer("looked at", 3).applied("k"))
     sealed = store.writer("sealed", 2, holder="X")
     must(sealed.write("k", [Memory("tea", id="s")]))
