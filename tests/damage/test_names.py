@@ -34,7 +34,7 @@ def test_a_store_opens_and_follows_though_every_class_is_renamed(tmp_path: Path)
     """L9: and no row holds the name of one."""
     url, clock = f"sqlite:///{tmp_path / 'names.db'}", FakeClock()
     with txmemory.open(url, clock=clock) as store:
-        fill(store, clock)
+        fill(store)
         must(store.verify())
     command = [sys.executable, "-c", RENAMED, url]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
