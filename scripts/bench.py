@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from scripts.benching import counting, crowd, hot, scaling, server, single, stages, starting
+from scripts.benching import counting, crowd, hot, scaling, server, single, stages, starting, verifying
 from scripts.benching.figures import Figure, failures, table, write_json
 from scripts.benching.sizes import SMALL, USUAL, Sizes
 
@@ -44,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
                 figures = [
                     row for part in given.part or SERVER_PARTS for row in SERVER_PARTS[part](place, sizes)
                 ]
+        elif given.command == "verify":
+            figures = verifying.figures(folder, sizes)
         elif given.command == "scaling":
             figures = _scaling(folder, sizes, given.part or SCALING_PARTS, given.url)
         else:
@@ -87,12 +89,18 @@ def _parser() -> argparse.ArgumentParser:
     grown = commands.add_parser(
         "scaling", help="each call in a namespace of a million memories, to the same in one of a thousand"
     )
+    verified = commands.add_parser("verify", help="verify and rebuild, to reading and decoding the same rows")
     grown.add_argument("--rows", type=int, metavar="N", help="how many memories, if not a million")
     for command in (postgres, grown):
         command.add_argument(
             "--url", metavar="URL", help="a database where a schema can be made, and is dropped again"
         )
-    for command, parts in ((writes, PARTS), (postgres, SERVER_PARTS), (grown, SCALING_PARTS)):
+    for command, parts in (
+        (writes, PARTS),
+        (postgres, SERVER_PARTS),
+        (grown, SCALING_PARTS),
+        (verified, ("sqlite",)),
+    ):
         command.add_argument(
             "--check", action="store_true", help="exit with 1 where a gating figure is missed"
         )
@@ -101,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
             "--part", action="append", choices=parts, help="only this part; may be given again"
         )
     profile = commands.add_parser("profile", help="the microseconds of each stage of one keyed write")
-    for command in (writes, postgres, grown, profile):
+    for command in (writes, postgres, grown, verified, profile):
         command.add_argument("--rounds", type=int, metavar="N", help="how many interleaved rounds")
         command.add_argument("--small", action="store_true", help="a tiny size: shows that it runs, no more")
         command.add_argument("--directory", type=Path, metavar="PATH", help="where the databases are put")

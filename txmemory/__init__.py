@@ -2,14 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from txmemory.flow.past import PastRefusal
-from txmemory.flow.reading import ReadRefusal
-from txmemory.log.checkpoint import Checkpoint
 from txmemory.memories.bounds import Bounds
-from txmemory.memories.consolidation import Consolidated, Consolidation, FailedGroup, Group
 from txmemory.memories.filter import Filter
-from txmemory.memories.scored import ScoredMemory
-from txmemory.memories.statistics import MemoryStats
 from txmemory.memories.translate import Ended, Expected, HistoryEntry, Source
 from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
 from txmemory.model.address import Fence, Ref, step_key
@@ -42,7 +36,9 @@ from txmemory.rules.settling import (
     EntryRefusal,
     ForgetRefusal,
     ManyRefusal,
+    PastRefusal,
     PlainRefusal,
+    ReadRefusal,
     SealRefusal,
     StepRefusal,
     StoreRefusal,
@@ -51,6 +47,10 @@ from txmemory.rules.settling import (
 )
 
 if TYPE_CHECKING:
+    from txmemory.log.checkpoint import Checkpoint
+    from txmemory.memories.consolidation import Consolidated, Consolidation, FailedGroup, Group
+    from txmemory.memories.scored import ScoredMemory
+    from txmemory.memories.statistics import MemoryStats
     from txmemory.store.aio.claiming import AsyncClaim
     from txmemory.store.aio.running import AsyncRun
     from txmemory.store.aio.store import AsyncStore
@@ -148,6 +148,13 @@ __all__ = [
 ]
 
 _LATER = {
+    "Checkpoint": "txmemory.log.checkpoint",
+    "MemoryStats": "txmemory.memories.statistics",
+    "ScoredMemory": "txmemory.memories.scored",
+    "Group": "txmemory.memories.consolidation",
+    "FailedGroup": "txmemory.memories.consolidation",
+    "Consolidation": "txmemory.memories.consolidation",
+    "Consolidated": "txmemory.memories.consolidation",
     "AsyncClaim": "txmemory.store.aio.claiming",
     "AsyncRun": "txmemory.store.aio.running",
     "Claim": "txmemory.store.sync.claiming",
@@ -163,7 +170,7 @@ _LATER = {
     "open": "txmemory.store.opening",
     "open_async": "txmemory.store.opening",
 }
-"""Names whose modules bring asyncio and a driver along: imported when they are first used."""
+"""Names whose modules bring asyncio and a driver along, or that few need: imported when they are first used."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
 """The only place that waits: runs a flow over a backend, with retries and a deadline."""
 
 import asyncio
+import random
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from txmemory.flow.requests import Flow, Request
+from txmemory.flow.requests import Flow, Pause, Request
 from txmemory.model.commit import Commit, Finished, Overtaken, Transaction
 from txmemory.model.lease import Reset
 from txmemory.model.refusal import Contended, OutcomeUnknown, Unavailable
@@ -84,6 +85,11 @@ class _Attempts:
             "reraise": True,
         }
 
+    def pause(self, request: Pause) -> float:
+        """Seconds, with full jitter; none in a caller's own transaction, where nothing is tried again."""
+        longest = 0.0 if self.most == 1 else min(0.5, 0.01 * 2**request.lost, self.remaining)
+        return random.uniform(0, longest)
+
     def answer(self, reply: object) -> object:
         """The reply; a fence or a finished scope that was met after a lost attempt says so."""
         if not self._lost:
@@ -134,6 +140,9 @@ def _again(first: Fault, attempts: _Attempts, backend: Backend) -> object:
 
 def _once(attempts: _Attempts, backend: Backend) -> object:
     request = attempts.request
+    if isinstance(request, Pause):
+        time.sleep(attempts.pause(request))
+        return None
     if isinstance(request, Transaction):
         return attempts.answer(backend.commit(request, attempts.remaining))
     return backend.read(request, attempts.remaining)
@@ -168,6 +177,9 @@ async def _again_async(first: Fault, attempts: _Attempts, backend: AsyncBackend)
 
 async def _once_async(attempts: _Attempts, backend: AsyncBackend) -> object:
     request = attempts.request
+    if isinstance(request, Pause):
+        await asyncio.sleep(attempts.pause(request))
+        return None
     if isinstance(request, Transaction):
         return attempts.answer(await backend.commit(request, attempts.remaining))
     return await backend.read(request, attempts.remaining)

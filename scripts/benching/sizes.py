@@ -36,6 +36,8 @@ class Sizes:
     """Memories in the one that has not."""
     gone: int
     """Memories that a bound has evicted before."""
+    events: int
+    """Of the log that is verified."""
 
 
 USUAL = Sizes(
@@ -53,6 +55,7 @@ USUAL = Sizes(
     rows=1_000_000,
     few=1_000,
     gone=100_000,
+    events=1_000_000,
 )
 SMALL = Sizes(
     rounds=1,
@@ -69,4 +72,5 @@ SMALL = Sizes(
     rows=5_000,
     few=500,
     gone=1_000,
+    events=2_000,
 )

@@ -117,3 +117,8 @@ def test_the_profile_names_every_stage(tmp_path: Path, capsys: pytest.CaptureFix
         "commit floor (median)",
     ]
     assert {"guard: advance_fence", "guard: append_events", "guard: record"} <= set(stages)
+
+
+def test_verifying_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--small", "--directory", str(tmp_path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 10

@@ -37,10 +37,9 @@ def key_of(name: str) -> tuple[str, ...]:
     return ("row",) if name == "event" else tuple(each.name for each in table(name).primary_key)
 
 
-def fill(store: Store, clock: FakeClock) -> None:
+def fill(store: Store) -> None:
     """Of everything something: scopes that are sealed, written by several tokens, or only looked at; tombstones."""
     Load(store, 4).calls(60)
-    clock.advance(clock() - clock())
     must(store.writer("looked at", 3).applied("k"))
     sealed = store.writer("sealed", 2, holder="X")
     must(sealed.write("k", [Memory("tea", id="s")]))
@@ -82,7 +81,7 @@ class FileGround:
         self.url = f"{way}sqlite:///{self.path}"
         clock = FakeClock()
         with txmemory.open(self.url, clock=clock) as store:
-            fill(store, clock)
+            fill(store)
         with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(self._whole)) as copy:
             source.backup(copy)
 
@@ -118,7 +117,7 @@ class ServerGround:
         self.url = way + runtime_url(server, self.schema)
         clock = FakeClock()
         with txmemory.open(self.url, clock=clock) as store:
-            fill(store, clock)
+            fill(store)
         self._whole = {name: self.rows(name) for name in NAMES}
 
     @contextmanager

@@ -139,8 +139,8 @@ def test_no_statement_scans_a_table(world: World, statements: object) -> None:
 def test_what_is_counted_along_an_index_is_counted_without_reading_a_head(world: World) -> None:
     shapes = [narrowing.shape(CASES[name].condition) for name in ("all", "a type", "a time range")]
     counted = [world.plan(read_statements().count(shape)) for shape in shapes]
-    for name in ("count_live", "count_expired", "count_older"):
-        counted.append(world.plan(getattr(guard_statements(), name)))
+    bounds = ("count_live", "count_expired", "count_older")
+    counted.extend(world.plan(getattr(guard_statements(), name)) for name in bounds)
     for plan in counted:
         assert all("COVERING INDEX" in line for line in plan if " txm_item " in line), plan
 

@@ -80,7 +80,6 @@ def test_events_that_came_behind_the_row_s_seq_are_no_difference() -> None:
         ([row(said(1)), row(said(3))], [("events_missing", 2)]),
         ([row(said(1))], [("events_missing", 2)]),
         ([row(said(1)), LogRow(2, "run", 2, None)], [("event_unreadable", 2)]),
-        ([row(said(1)), row(said(2)._replace(key=None))], [("event_unreadable", 2)]),
         ([row(said(1, at=5)), row(said(2))], [("event_out_of_order", 2)]),
         ([row(said(1, token=2)), row(said(2))], [("event_out_of_order", 2), ("fence_lowered", None)]),
         ([row(said(1)), row(said(2), number=1)], [("event_out_of_order", 2)]),
@@ -279,7 +278,7 @@ def test_a_repair_follows_what_came_since_it_was_made() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [mending(said(5)), mending(said(4)._replace(key=None)), mending(whole=False)],
+    [mending(said(5)), mending(whole=False)],
 )
 def test_where_events_are_missing_a_repair_only_raises_the_fence(broken: ScopeMending) -> None:
     low = KNOWN._replace(fence=Fence(0, 1))

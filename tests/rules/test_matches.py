@@ -100,9 +100,20 @@ def test_a_condition_accepts_exactly_what_it_says(
     assert [matches(condition, each) for each in refused] == [False] * len(refused)
 
 
-def test_what_a_predicate_answers_counts_as_true_or_false() -> None:
-    assert matches(Satisfies(lambda _: [0]), TASK) is True  # type: ignore[arg-type,return-value]  # not a bool
-    assert matches(Satisfies(lambda _: ""), TASK) is False  # type: ignore[arg-type,return-value]  # the same
+def test_a_predicate_answers_true_or_false_and_nothing_else() -> None:
+    async def awaited(_: Stored) -> bool:
+        return False
+
+    pending = awaited(TASK)
+    wrong: list[Any] = [[0], "", None, 1, NotImplemented, pending, iter([])]
+
+    def answering(answer: Any) -> Satisfies:
+        return Satisfies(lambda _: answer)
+
+    for answer in wrong:
+        with pytest.raises(TypeError):
+            matches(answering(answer), TASK)
+    pending.close()
 
 
 def test_a_composition_asks_no_further_than_it_must() -> None:

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 from returns.result import Failure, Result, Success
 
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Flow
 from txmemory.model.lease import Claim, Granted, Release, Renew, Reset
 from txmemory.model.query import Lapsed, Page
 from txmemory.model.refusal import Fenced, Held, Sealed
 from txmemory.rules import leasing
-from txmemory.rules.settling import Delayed
+from txmemory.rules.settling import Delayed, ReadRefusal
 
 
 def claim(wanted: Claim) -> Flow[Result[Granted, leasing.ClaimRefusal]]:

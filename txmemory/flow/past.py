@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from returns.result import Failure, Result, Success
 
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Flow
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace
@@ -19,8 +18,8 @@ from txmemory.model.query import Page, Past, Settled, TimeOf
 from txmemory.model.refusal import NotFound
 from txmemory.rules import order
 from txmemory.rules.matches import matches
+from txmemory.rules.settling import PastRefusal, ReadRefusal
 
-PastRefusal = NotFound | ReadRefusal
 Value = TypeVar("Value")
 _by_recall = order.sort_key(order.RECALL)
 

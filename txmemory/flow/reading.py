@@ -22,12 +22,11 @@ from txmemory.model.query import (
     Select,
     Totals,
 )
-from txmemory.model.refusal import Contended, Unavailable
 from txmemory.model.verifying import At, RevisionFound
 from txmemory.rules.matches import matches
 from txmemory.rules.narrowing import narrowed
+from txmemory.rules.settling import ReadRefusal
 
-ReadRefusal = Contended | Unavailable
 Row = TypeVar("Row")
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from returns.result import Failure, Result, Success
 
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Flow, Request
 from txmemory.model import limits
 from txmemory.model.address import Address, Namespace
@@ -17,6 +16,7 @@ from txmemory.rules import order
 from txmemory.rules.matches import matches
 from txmemory.rules.narrowing import narrowed
 from txmemory.rules.ranking import Corpus, Counted, Scores, counted, holding
+from txmemory.rules.settling import ReadRefusal
 from txmemory.rules.words import words
 
 Scored = tuple[Stored, float]

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from returns.result import Failure, Result, Success
 
 from txmemory.flow import reading
-from txmemory.flow.reading import ReadRefusal
-from txmemory.flow.requests import Flow, Response
+from txmemory.flow.requests import Flow, Pause, Response
 from txmemory.model import command as wanted
 from txmemory.model import limits
 from txmemory.model.address import Address, Presenter
@@ -17,6 +16,7 @@ from txmemory.model.query import Get, Page
 from txmemory.model.refusal import Contended, IdChanged, NotFound
 from txmemory.rules import planning, settling
 from txmemory.rules.narrowing import on_heads
+from txmemory.rules.settling import ReadRefusal
 
 DECISIONS = 5
 """How often a call that decides by what it read decides anew, because somebody has changed that meanwhile."""
@@ -69,7 +69,9 @@ def update(
     tenant: str, address: Address, change: Callable[[Stored], Put], bounds: tuple[Bound, ...]
 ) -> Flow[Result[Outcome, settling.UpdateRefusal]]:
     """Stores what `change` makes of an item over it; called again, on what is there then, if somebody was quicker."""
-    for _ in range(DECISIONS):
+    for lost in range(DECISIONS):
+        if lost:
+            yield Pause(lost)
         page: Page[Stored] | ReadRefusal = yield Get(tenant, (address,))
         if not isinstance(page, Page):
             return Failure(page)
@@ -94,7 +96,9 @@ def delete_matching(command: wanted.DeleteMatching, tenant: str) -> Flow[Result[
     """Ends every item that the condition accepts, without a key: in one transaction, however many they are."""
     if on_heads(command.condition):
         return settling.plain((yield planning.delete_matching(command, tenant))).map(_removed)
-    for _ in range(DECISIONS):
+    for lost in range(DECISIONS):
+        if lost:
+            yield Pause(lost)
         found = yield from reading.selected(
             tenant, command.namespace, command.condition, None, lambda each: (each.address.id, each.revision)
         )

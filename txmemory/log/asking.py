@@ -5,11 +5,11 @@ from typing import TypeVar
 
 from returns.result import Failure, Result, Success
 
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Flow
 from txmemory.model.event import Event
 from txmemory.model.query import Page, Query
 from txmemory.model.verifying import LAST, LEAST, HeadFound, Items, Logged, LogRow, RevisionFound, Unscoped
+from txmemory.rules.settling import ReadRefusal
 
 Row = TypeVar("Row")
 Value = TypeVar("Value")

@@ -12,7 +12,6 @@ from txmemory.model.finding import Finding, FindingKind
 from txmemory.model.item import Revision
 from txmemory.model.verifying import HeadFound, RevisionFound
 from txmemory.rules.checking import item_finding
-from txmemory.rules.soundness import sound
 from txmemory.rules.sums import BUCKETS, Sums, bound_by, mark
 
 ROWS_MOST = 200_000
@@ -101,11 +100,10 @@ def _group(
     log = LogPages(tenant)
     while log.more():
         for _, event in read_events((yield from log.page())):
-            if sound(event):
-                for place, each in told_by(event):
-                    here = namespace is None or place.namespace == namespace
-                    if here and Sums.bucket(each, young=event.at > horizon) in buckets:
-                        told.setdefault(place, []).append(each)
+            for place, each in told_by(event):
+                here = namespace is None or place.namespace == namespace
+                if here and Sums.bucket(each, young=event.at > horizon) in buckets:
+                    told.setdefault(place, []).append(each)
     unexplained: dict[Place, Mark | None] = {}
     items = ItemPages(tenant, namespace)
     while items.more():
@@ -146,12 +144,10 @@ def _explain(compared: Compared, tenant: str, unexplained: dict[Place, Mark | No
     explained: set[Place] = set()
     while log.more():
         for _, event in read_events((yield from log.page())):
-            if sound(event):
-                for place, each in told_by(event):
-                    if place in unexplained:
-                        if unexplained[place] == each:
-                            explained.add(place)
-                        else:
-                            compared.changed.add(place)
+            for place, each in told_by(event):
+                if place in unexplained and unexplained[place] == each:
+                    explained.add(place)
+                elif place in unexplained:
+                    compared.changed.add(place)
     compared.changed.difference_update(explained)
     compared.there.update(unexplained.keys() - explained)

@@ -8,13 +8,13 @@ from txmemory.flow.requests import Flow
 from txmemory.log import ledgers
 from txmemory.log.asking import Stopped, ask
 from txmemory.log.checkpoint import Course
-from txmemory.log.comparing import told_by
+from txmemory.model.address import namespace_text
 from txmemory.model.finding import Finding
 from txmemory.model.refusal import Contended, Unavailable
 from txmemory.model.repair import REPAIR_MOST, Mended, Repair, ScopeRepair
 from txmemory.model.verifying import LAST, LEAST, KeyFound, Logged, LogRow, ScopeFound, Scopes, StrayKeys
 from txmemory.rules.checking import ScopeCheck
-from txmemory.rules.soundness import sound
+from txmemory.rules.sums import mark
 
 
 @dataclass(slots=True)
@@ -35,12 +35,14 @@ class Restored:
 def take_effects(course: Course, namespace: str | None, row: LogRow) -> None:
     """Adds what an event says of revisions to the log's side."""
     event = row.event
-    if event is None or not sound(event):
+    if event is None:
         return
-    course.horizon = max(course.horizon, event.at)
-    for place, mark in told_by(event):
-        if namespace is None or place.namespace == namespace:
-            course.sums.add(mark)
+    at, by = event.at, event.actor
+    course.horizon = max(course.horizon, at)
+    for path, id, revision, _, reason, bound in event.effects:
+        place = namespace_text(path)
+        if namespace is None or place == namespace:
+            course.sums.add(mark(place, id, revision, reason, bound, at, by))
 
 
 class ScopesPass:

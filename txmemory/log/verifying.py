@@ -24,7 +24,6 @@ from txmemory.model.verifying import (
     Unscoped,
 )
 from txmemory.rules.checking import ItemCheck, ScopeCheck, item_finding
-from txmemory.rules.soundness import sound
 
 Extent = Literal["namespace", "tenant", "store"]
 
@@ -138,7 +137,7 @@ def _effects_of_others(course: Course, tenant: str, namespace: str | None) -> Fl
         for row in page.rows:
             if row.scope is None or row.seq is None:
                 course.count(events=1)
-                if row.event is None or not sound(row.event):
+                if row.event is None:
                     course.found(Finding("event_unreadable", tenant, row.scope, row.seq))
                 take_effects(course, namespace, row)
         more = page.more
@@ -191,7 +190,7 @@ def _revisions(course: Course, tenant: str, rows: tuple[LogRow, ...]) -> Flow[No
     told = [
         (Ref(effect.namespace, effect.id, effect.revision), place, mark)
         for row in rows
-        if row.event is not None and sound(row.event)
+        if row.event is not None
         for effect, (place, mark) in zip(row.event.effects, told_by(row.event), strict=True)
     ]
     for start in range(0, len(told), PAGE_ROWS):

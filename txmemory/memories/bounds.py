@@ -16,7 +16,8 @@ _MICROSECOND = timedelta(microseconds=1)
 class Bounds:
     """How much a namespace may hold after a write through which they are given, one of the two or both.
 
-    `max_memories`, 0 .. 100,000: the oldest go first. `max_age`, above 0: what has an older timestamp goes. More than
+    `max_memories`, 0 .. 100,000: the oldest go first, by their timestamps, which a memory that is stored over an id
+    without one of its own keeps. `max_age`, above 0: what has an older timestamp goes. More than
     1,000 that would have to go is `TooManyToEvict`; `trim` evicts any number.
 
     >>> from datetime import timedelta

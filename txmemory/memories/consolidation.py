@@ -213,6 +213,8 @@ def summary_of(group: Group, text: str) -> Memory:
     with `consolidated_from` (how many), `consolidated_at` (the newest one's time), `original_ids` (all, with commas
     between them) and `consolidation_method`; the newest timestamp; the greatest importance; no embedding.
     """
+    if not isinstance(text, str):
+        raise TypeError("summarise must answer text")
     if not text.strip():
         raise ValueError("a summary is blank")
     return Memory(

@@ -40,6 +40,10 @@ class Filter:
 
     condition: Condition = field(repr=False)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.condition, Condition):
+            raise TypeError("a filter is built by the class methods of Filter")
+
     def __and__(self, other: "Filter") -> "Filter":
         """What both mean."""
         return Filter(AllOf((*_all_parts(self), *_all_parts(other)))) if _is(other) else NotImplemented
@@ -148,17 +152,17 @@ class Filter:
     @classmethod
     def after(cls, moment: datetime) -> "Filter":
         """Memories with this timestamp or a later one."""
-        return cls.by_time_range(after=moment)
+        return cls(CreatedWithin(microseconds(moment, "moment"), None))
 
     @classmethod
     def before(cls, moment: datetime) -> "Filter":
         """Memories with this timestamp or an earlier one."""
-        return cls.by_time_range(before=moment)
+        return cls(CreatedWithin(None, microseconds(moment, "moment")))
 
     @classmethod
     def between(cls, after: datetime, before: datetime) -> "Filter":
         """Memories with a timestamp in this range, both ends included."""
-        return cls.by_time_range(after, before)
+        return cls(CreatedWithin(microseconds(after, "after"), microseconds(before, "before")))
 
     @classmethod
     def min_importance(cls, least: float) -> "Filter":
@@ -177,7 +181,11 @@ class Filter:
 
     @classmethod
     def custom(cls, predicate: Callable[[Memory], bool]) -> "Filter":
-        """Memories of which the predicate says so. It is called outside every transaction, on what was read."""
+        """Memories of which the predicate answers True. It is called outside every transaction, on what was read.
+
+        Any other answer than True or False is a `TypeError` of the call that asked: what is merely true, such as
+        something that wants to be awaited, would mean every memory.
+        """
         if not callable(predicate):
             raise TypeError("predicate must be callable")
         if iscoroutinefunction(predicate):  # what it answers at once is true of every memory

@@ -1,9 +1,10 @@
 """What a namespace of memories holds, in figures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from txmemory.memories.values import MemoryType, memory_type_from
 from txmemory.model.item import moment
@@ -24,6 +25,15 @@ class MemoryStats:
     embedded_count: int
     oldest_memory: datetime | None
     newest_memory: datetime | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its figures: what may not be changed cannot be pickled as it is."""
+        values = (getattr(self, each.name) for each in fields(self))
+        return _again, tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
+
+
+def _again(total: int, by_type: Mapping[MemoryType, int], *rest: Any) -> MemoryStats:
+    return MemoryStats(total, MappingProxyType(dict(by_type)), *rest)
 
 
 def stats_from(totals: Totals) -> MemoryStats:

@@ -41,6 +41,10 @@ class Custom:
 
     name: str = field(repr=False)
 
+    def __str__(self) -> str:
+        """The name."""
+        return self.name
+
     def __post_init__(self) -> None:
         name = checked_text(self.name, "memory_type", limits.TEXT_KEY_BYTES - len(CUSTOM))
         object.__setattr__(self, "name", name)
@@ -76,7 +80,8 @@ class Memory:
     """One thing to remember: immutable, checked when built, detached from the caller's objects.
 
     `content` is at most 1 MiB of UTF-8; `metadata` maps text to text, at most 64 KiB; `importance` is in 0 .. 1;
-    `timestamp` is an aware datetime, kept to the microsecond in UTC, and None lets the store's clock fill it.
+    `timestamp` is an aware datetime, kept to the microsecond in UTC; None lets the store's clock fill it, but stored
+    over an id it keeps the time that is there: name one to renew it. (`Bounds` and orders go by it.)
     `embedding` is at most 16,384 finite numbers, kept as float32. Without `id` a new one is made. A memory that was
     read carries the `revision` it was read at and the `timestamp` that the store filled in; two memories are equal
     when all but the revision is.

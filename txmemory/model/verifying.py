@@ -17,7 +17,7 @@ LAST = 2**63 - 1
 
 
 class LogRow(NamedTuple):
-    """A row of the log. `event` is None where it cannot be read, or was not asked for."""
+    """A row of the log. `event` is None where none can be read that a call could have said, or was not asked for."""
 
     row: int
     scope: str | None

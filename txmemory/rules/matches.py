@@ -48,7 +48,10 @@ def matches(condition: Condition, stored: Stored) -> bool:
         case TextContains(text=text):
             return text.lower() in item.text.lower()
         case Satisfies(predicate=predicate):
-            return bool(predicate(stored))
+            answer = predicate(stored)
+            if not isinstance(answer, bool):
+                raise TypeError("a predicate must answer True or False")
+            return answer
         case AllOf(parts=parts):
             return all(matches(part, stored) for part in parts)
         case AnyOf(parts=parts):

@@ -6,7 +6,6 @@ from txmemory.model.item import Revision
 from txmemory.model.repair import FoldedHead, ScopeRepair, ScopeState
 from txmemory.model.verifying import LogRow
 from txmemory.rules.fold import head_after, scope_after
-from txmemory.rules.soundness import sound
 
 
 def folded_on(folded: FoldedHead | None, since: Iterable[Revision]) -> FoldedHead | None:
@@ -30,7 +29,7 @@ class ScopeMending:
         """The next event; where one is missing, or cannot be read, nothing follows any more."""
         event, expected = row.event, self.seq + 1
         self.seq = row.seq or expected
-        if event is None or not sound(event) or self.seq != expected:
+        if event is None or self.seq != expected:
             self._whole = False
             return
         self._state = scope_after(self._state, event)

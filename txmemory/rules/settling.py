@@ -28,6 +28,8 @@ Accident = Contended | OutcomeUnknown | Unavailable
 """What may befall a commit: it leaves no trace in ledger or log."""
 
 Delayed = Contended | Unavailable
+ReadRefusal = Delayed
+PastRefusal = NotFound | ReadRefusal
 EntryRefusal = KeyReused | Sealed | StaleRevision | AlreadyExists | TooManyToEvict
 WriteRefusal = Fenced | LeaseLost | EntryRefusal | Delayed
 ManyRefusal = Fenced | LeaseLost | Delayed

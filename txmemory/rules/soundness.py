@@ -9,18 +9,21 @@ FINGERPRINT_BYTES = 48
 
 def sound(event: Event) -> bool:
     """Whether the parts of an event go together."""
-    return (
-        integers(event.at)
-        and _placed(event)
-        and _told(event)
-        and all((effect.operation == "put") == (effect.reason == "stored") for effect in event.effects)
-        and all((effect.commitment is None) == (effect.operation == "remove") for effect in event.effects)
-    )
+    if not (integers(event.at) and _placed(event) and _told(event)):
+        return False
+    for effect in event.effects:
+        comes = effect.operation == "put"
+        if comes is not (effect.reason == "stored") or comes is (effect.commitment is None):
+            return False
+    return True
 
 
 def integers(*values: object) -> bool:
     """Whether all are integers: an engine may keep anything in a column, whatever its type says."""
-    return all(isinstance(value, int) for value in values)
+    for value in values:  # noqa: SIM110 - three times as fast, and asked for every row
+        if not isinstance(value, int):
+            return False
+    return True
 
 
 def _placed(event: Event) -> bool:

@@ -6,6 +6,7 @@ from txmemory.model.item import Revision, commitment
 
 BUCKETS = 4_096
 _WRAP = 2**64 - 1
+_from_bytes = int.from_bytes
 
 
 def mark(
@@ -14,9 +15,8 @@ def mark(
     """64 bits over what an event says of a revision, the same for what the revision itself says."""
     who = "-" if by is None else f"={by}"
     spelled = f"{len(namespace)},{len(id)},{len(who)},{revision},{at},{reason},{namespace}{id}{who}"
-    digest = blake2b(spelled.encode("utf-8", "surrogatepass"), digest_size=8)
-    digest.update(b"" if commitment is None else commitment)
-    return int.from_bytes(digest.digest(), "little")
+    plain = spelled.encode("utf-8", "surrogatepass") + (commitment or b"")
+    return _from_bytes(blake2b(plain, digest_size=8).digest(), "little")
 
 
 def key_mark(key: str) -> int:

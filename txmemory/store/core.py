@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from inspect import iscoroutinefunction
 from secrets import token_hex
 from typing import Generic, Literal, TypeVar
 
@@ -29,6 +30,19 @@ def ttl_of(ttl: timedelta) -> int:
     if not isinstance(ttl, timedelta):
         raise TypeError("ttl must be a timedelta")
     return ttl // timedelta(microseconds=1)
+
+
+def refuse_uncallable_async(function: object, name: str) -> None:
+    """`TypeError` for what cannot be called; what is called is awaited."""
+    if not callable(function):
+        raise TypeError(f"{name} must be callable")
+
+
+def refuse_uncallable(function: object, name: str) -> None:
+    """`TypeError` for what cannot be called, or would have to be awaited: before it is called, and paid for."""
+    refuse_uncallable_async(function, name)
+    if iscoroutinefunction(function):
+        raise TypeError(f"{name} must answer at once, not when it is awaited")
 
 
 def always() -> bool:

@@ -48,6 +48,7 @@ def open(
     False
     """
     patience = _patience(deadline)
+    _flag(require_fence, "require_fence")
     options = Options(url, clock, deadline, engine, check_timeline)
     return Store(Handle(open_backend(options), patience, require_fence, check_timeline=check_timeline))
 
@@ -66,7 +67,7 @@ class open_async:  # noqa: N801  # reads as the function that it stands for; awa
         deadline: float = 10.0,
     ) -> None:
         self._options = Options(url, clock, deadline, engine, check_timeline)
-        self._require_fence = require_fence
+        self._require_fence = _flag(require_fence, "require_fence")
         self._patience = _patience(deadline)
         self._store: AsyncStore | None = None
 
@@ -97,6 +98,12 @@ def migrate(url: str, *, runtime_role: str | None = None, deadline: float = 10.0
     Files need no call: opening them does it. Raises `CannotOpen`, or `SchemaMismatch` for a newer release's tables.
     """
     migrate_backend(Options(url, deadline=_patience(deadline).deadline), runtime_role)
+
+
+def _flag(value: bool, name: str) -> bool:  # noqa: FBT001 - it is what is checked
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False")
+    return value
 
 
 def _patience(deadline: float) -> Patience:

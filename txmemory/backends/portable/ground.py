@@ -120,7 +120,7 @@ def _file() -> Ground:
         time=select(bound_clock()),
         begin=_begin_on_file,
         hold=lambda connection, _seconds: _hold_file(connection, ours),
-        refuse=lambda _connection: None,
+        refuse=_refuse_in_file,
         make=lambda connection: _make_in_file(connection, ours),
         renew=lambda _connection, _role: None,
         embedded=True,
@@ -171,6 +171,11 @@ def _renew_on_server(connection: Connection, schema: str, role: str | None) -> N
         connection.exec_driver_sql(functions(schema))
     for grant in grants(schema, role, functions=runs_functions):
         connection.exec_driver_sql(grant)
+
+
+def _refuse_in_file(connection: Connection) -> None:
+    if connection.exec_driver_sql("PRAGMA encoding").scalar() != "UTF-8":
+        raise CannotOpen("the file is not encoded in UTF-8")
 
 
 def _refuse_on_server(connection: Connection) -> None:

@@ -1,8 +1,7 @@
 """How events and items are spelled in rows; the effects of an event as compact canonical JSON."""
 
 import json
-from base64 import b64decode
-from binascii import b2a_base64
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -49,7 +48,7 @@ def effects_from(text: str) -> tuple[Effect, ...]:
     paths, effects = json.loads(text)
     names = [tuple(path) for path in paths]
     return tuple(
-        Effect(names[place], id, revision, operation, reason, None if bound is None else b64decode(bound))
+        Effect(names[place], id, revision, operation, reason, None if bound is None else a2b_base64(bound))
         for place, id, revision, operation, reason, bound in effects
     )
 

@@ -9,7 +9,7 @@ from txmemory.model.event import VERSION, Event
 from txmemory.model.item import Revision
 from txmemory.model.repair import HeadState, ScopeState
 from txmemory.model.verifying import HeadFound, KeyFound, LogRow, RevisionFound, ScopeFound
-from txmemory.rules.soundness import integers
+from txmemory.rules.soundness import integers, sound
 
 Value = TypeVar("Value")
 KINDS = frozenset({"record", "change", "forget", "seal", "claim", "release", "reset"})
@@ -52,13 +52,14 @@ def _event(said: Row) -> Event | None:
     if version != VERSION or kind not in KINDS:
         return None
     made = effects_from(effects)
-    for effect in made:
-        namespace_text(effect.namespace)
-        if effect.operation not in OPERATIONS or effect.reason not in REASONS:
+    for namespace, id, revision, operation, reason, _ in made:
+        namespace_text(namespace)
+        if operation not in OPERATIONS or reason not in REASONS:
             return None
-        if not integers(effect.revision) or not texts(effect.id):
+        if not integers(revision) or type(id) is not str:
             return None
-    return Event(kind, scope, seq, generation, token, actor, key, fingerprint, status, made, at)
+    event = Event(kind, scope, seq, generation, token, actor, key, fingerprint, status, made, at)
+    return event if sound(event) else None
 
 
 def scope_from(row: Row) -> ScopeFound:
@@ -108,18 +109,13 @@ def _revision(namespace: str, id: str, entry: Row) -> Revision | None:
     at, ordinal, by, reason = rest
     if not integers(number, created_at, at, ordinal):
         return None
-    if reason not in REASONS or not texts(by or ""):
+    if reason not in REASONS or not isinstance(by or "", str):
         return None
     item = revision.item
     if item is None:
         content = (kind, text, data, attributes, expires_at, importance, embedding)
         return revision if content == (None,) * 7 and salt == b"" and reason != "stored" else None
     return revision if reason == "stored" and item.attributes_text == attributes else None
-
-
-def texts(*values: object) -> bool:
-    """Whether all are texts."""
-    return all(isinstance(value, str) for value in values)
 
 
 def _read(read: Callable[[Row], Value | None], row: Row) -> Value | None:

@@ -146,12 +146,10 @@ class VerifyStatements(Generic[Statement]):
         here.append(tuple_(event.c.scope, event.c.seq) > after)
         if ended:
             here.append(event.c.scope <= bindparam("until"))
-        read = select(event.c.tenant, *columns_of(event, LOG_COLUMNS)).where(*here)
-        rows = read.order_by(event.c.scope, event.c.seq).limit(ROWS).offset(ZERO).subquery("logged")
-        its = (ledger.c[name] == rows.c[name] for name in ("tenant", "scope", "key"))
-        applied = select(ledger.c.seq).where(*its).correlate(rows).scalar_subquery()
-        statement = select(*columns_of(rows, LOG_COLUMNS), applied)
-        return self._compile(statement.order_by(rows.c.scope, rows.c.seq))
+        its = (ledger.c[name] == event.c[name] for name in ("tenant", "scope", "key"))
+        applied = select(ledger.c.seq).where(*its).correlate(event).scalar_subquery()
+        statement = select(*columns_of(event, LOG_COLUMNS), applied).where(*here)
+        return self._compile(statement.order_by(event.c.scope, event.c.seq).limit(ROWS).offset(ZERO))
 
     @cached_property
     def unscoped(self) -> Statement:
@@ -200,11 +198,13 @@ class VerifyStatements(Generic[Statement]):
         ]
         columns = [*columns_of(revision, ("namespace", "id", *REVISION_COLUMNS)), *state]
         history = self._part(revision, columns, within=within).where(behind)
-        parts = [
-            heads.order_by(item.c.namespace, item.c.id),
-            history.order_by(revision.c.namespace, revision.c.id, revision.c.revision),
-        ]
-        together = union_all(*(part.limit(ROWS).offset(ZERO).subquery().select() for part in parts))
+        if (
+            self._spelling.lateral
+        ):  # such a planner would read all that is left of both; SQLite merges them as they are
+            heads = heads.order_by(item.c.namespace, item.c.id).limit(ROWS).subquery().select()
+            history = history.order_by(revision.c.namespace, revision.c.id, revision.c.revision)
+            history = history.limit(ROWS).subquery().select()
+        together = union_all(heads, history)
         order = [together.selected_columns[name] for name in ("namespace", "id", "revision")]
         return self._compile(together.order_by(*order).limit(ROWS).offset(ZERO))
 

@@ -10,7 +10,12 @@ from txmemory.backends.sqlite.backend import Sqlite
 from txmemory.backends.sqlite.connecting import MINIMUM, SYNCHRONOUS, Place, code_of, use_write_ahead_log
 from txmemory.backends.sqlite.dialect import guard_statements
 from txmemory.backends.sqlite.reading import Readers
-from txmemory.backends.sqlite.schema import check_schema, prepare_schema, refuse_unknown_schema
+from txmemory.backends.sqlite.schema import (
+    check_schema,
+    prepare_schema,
+    refuse_other_encodings,
+    refuse_unknown_schema,
+)
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.port import CannotOpen
 
@@ -43,6 +48,7 @@ def open_sqlite(place: Place, clock: Callable[[], int]) -> Sqlite:
     except sqlite3.Error as error:
         raise cannot_open(error) from None
     try:
+        refuse_other_encodings(connection)
         refuse_unknown_schema(connection)  # before anything is changed
         use_write_ahead_log(connection, place.patience)
         prepare_schema(connection)

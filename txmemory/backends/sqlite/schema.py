@@ -4,7 +4,7 @@ import sqlite3
 
 from txmemory.backends.sql.tables import KNOWN_VERSIONS, VERSION
 from txmemory.backends.sqlite.dialect import TABLES, compiled, creation
-from txmemory.port import SchemaMismatch
+from txmemory.port import CannotOpen, SchemaMismatch
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'txm!_%' ESCAPE '!'"
 
@@ -24,6 +24,12 @@ def check_schema(connection: sqlite3.Connection | sqlite3.Cursor) -> None:
     """Raises `SchemaMismatch` unless the file is of this release's schema."""
     if version_of(connection) != VERSION:
         raise SchemaMismatch("the database is of another schema version than this release")
+
+
+def refuse_other_encodings(connection: sqlite3.Connection) -> None:
+    """Raises `CannotOpen` for a file in UTF-16, which changes some characters and compares texts otherwise."""
+    if connection.execute("PRAGMA encoding").fetchone() != ("UTF-8",):
+        raise CannotOpen("the file is not encoded in UTF-8")
 
 
 def refuse_unknown_schema(connection: sqlite3.Connection) -> None:

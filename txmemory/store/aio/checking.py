@@ -5,7 +5,6 @@ from typing import TypeVar
 from returns.result import Result
 
 from txmemory.drive import run_async
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Flow
 from txmemory.log import verifying
 from txmemory.log.asking import refusing
@@ -14,6 +13,7 @@ from txmemory.log.rebuilding import rebuild
 from txmemory.log.verifying import Extent
 from txmemory.model.finding import Rebuilt, Verified
 from txmemory.port import AsyncBackend
+from txmemory.rules.settling import ReadRefusal
 from txmemory.store.core import Handle
 
 Value = TypeVar("Value")

@@ -7,8 +7,6 @@ from returns.result import Result
 
 from txmemory.drive import run_async
 from txmemory.flow import past, reading, searching
-from txmemory.flow.past import PastRefusal
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Answer, Flow
 from txmemory.memories.filter import Filter, condition_of
 from txmemory.memories.scored import ScoredMemory
@@ -21,6 +19,7 @@ from txmemory.model.canonical import checked_integer, checked_text
 from txmemory.model.item import Stored
 from txmemory.model.past import AsOf, When, checked_when
 from txmemory.rules import words
+from txmemory.rules.settling import PastRefusal, ReadRefusal
 from txmemory.store.core import Handle
 
 _ALL = Filter.all()

@@ -17,7 +17,7 @@ from txmemory.port import AsyncBackend
 from txmemory.rules.settling import StepRefusal, unconditional
 from txmemory.store.aio.claiming import AsyncClaim
 from txmemory.store.aio.writer import AsyncWriter
-from txmemory.store.core import Handle, Step
+from txmemory.store.core import Handle, Step, refuse_uncallable_async
 
 
 class AsyncRun:
@@ -100,8 +100,7 @@ class AsyncRun:
         what it raises comes out of here with nothing written. The memories are those that the key stands for, as they
         were stored, whatever has been changed or removed since. `txmemory.step_key` makes keys of places in a run.
         """
-        if not callable(produce):
-            raise TypeError("produce must be callable")
+        refuse_uncallable_async(produce, "produce")
         writer = self.writer
         known = await writer.applied(key)
         if isinstance(known, Failure):

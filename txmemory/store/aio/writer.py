@@ -29,7 +29,7 @@ from txmemory.rules.settling import (
     WriteRefusal,
 )
 from txmemory.store.aio.consolidating import AsyncConsolidating
-from txmemory.store.core import Handle, Piece, always, together
+from txmemory.store.core import Handle, Piece, always, refuse_uncallable_async, together
 
 Value = TypeVar("Value")
 AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
@@ -148,8 +148,7 @@ class AsyncWriter:
         """
         if self._handle.joined:
             raise ValueError("a summariser is never called inside a transaction: consolidate without joining")
-        if not callable(summarise):
-            raise TypeError("summarise must be callable")
+        refuse_uncallable_async(summarise, "summarise")
         job = Job(self._handle.namespace, key, older_than, min_count, max_memories_per_group, token_budget)
         if not self._holds():
             return Failure(LeaseLost())

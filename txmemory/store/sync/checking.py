@@ -6,7 +6,6 @@ from typing import TypeVar
 from returns.result import Result
 
 from txmemory.drive import run
-from txmemory.flow.reading import ReadRefusal
 from txmemory.flow.requests import Flow
 from txmemory.log import verifying
 from txmemory.log.asking import refusing
@@ -15,6 +14,7 @@ from txmemory.log.rebuilding import rebuild
 from txmemory.log.verifying import Extent
 from txmemory.model.finding import Rebuilt, Verified
 from txmemory.port import Backend
+from txmemory.rules.settling import ReadRefusal
 from txmemory.store.core import Handle
 
 Value = TypeVar("Value")

@@ -16,7 +16,7 @@ from txmemory.model.outcome import Receipt
 from txmemory.model.refusal import Fenced, LeaseLost, Sealed
 from txmemory.port import Backend
 from txmemory.rules.settling import StepRefusal, unconditional
-from txmemory.store.core import Handle, Step
+from txmemory.store.core import Handle, Step, refuse_uncallable
 from txmemory.store.sync.claiming import Claim
 from txmemory.store.sync.writer import Writer
 
@@ -101,8 +101,7 @@ class Run:
         what it raises comes out of here with nothing written. The memories are those that the key stands for, as they
         were stored, whatever has been changed or removed since. `txmemory.step_key` makes keys of places in a run.
         """
-        if not callable(produce):
-            raise TypeError("produce must be callable")
+        refuse_uncallable(produce, "produce")
         writer = self.writer
         known = writer.applied(key)
         if isinstance(known, Failure):

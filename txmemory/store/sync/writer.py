@@ -29,7 +29,7 @@ from txmemory.rules.settling import (
     SealRefusal,
     WriteRefusal,
 )
-from txmemory.store.core import Handle, Piece, always, together
+from txmemory.store.core import Handle, Piece, always, refuse_uncallable, together
 from txmemory.store.sync.consolidating import Consolidating
 
 Value = TypeVar("Value")
@@ -149,8 +149,7 @@ class Writer:
         """
         if self._handle.joined:
             raise ValueError("a summariser is never called inside a transaction: consolidate without joining")
-        if not callable(summarise):
-            raise TypeError("summarise must be callable")
+        refuse_uncallable(summarise, "summarise")
         job = Job(self._handle.namespace, key, older_than, min_count, max_memories_per_group, token_budget)
         if not self._holds():
             return Failure(LeaseLost())

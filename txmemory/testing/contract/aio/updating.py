@@ -139,6 +139,24 @@ async def test_of_two_that_count_at_the_same_time_no_step_is_lost(storage: Async
     assert (found.metadata["count"], found.revision) == ("100", 101)
 
 
+async def test_many_that_count_at_once_all_get_their_turn(storage: AsyncStorage) -> None:
+    """Who loses a race waits a random moment before it decides again, so that losers do not lose together."""
+    store = await storage.open()
+    must(await store.store(Memory("0", id="counter")))
+
+    async def count() -> bool:
+        counted = await store.update(
+            "counter", lambda memory: memory.with_content(f"{int(memory.content) + 1}")
+        )
+        return not isinstance(either(counted), Contended)
+
+    done = await race_async(*[count] * 8)
+    found = must(await store.get("counter"))
+    assert found is not None
+    assert int(found.content) == sum(done)
+    assert sum(done) >= 6
+
+
 async def test_a_change_in_between_is_read_and_decided_again(storage: AsyncStorage) -> None:
     """By a store, an update or a delete and a store: four times somebody was quicker, and the fifth holds."""
     store = await storage.open()

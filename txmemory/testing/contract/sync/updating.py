@@ -140,6 +140,22 @@ def test_of_two_that_count_at_the_same_time_no_step_is_lost(storage: Storage) ->
     assert (found.metadata["count"], found.revision) == ("100", 101)
 
 
+def test_many_that_count_at_once_all_get_their_turn(storage: Storage) -> None:
+    """Who loses a race waits a random moment before it decides again, so that losers do not lose together."""
+    store = storage.open()
+    must(store.store(Memory("0", id="counter")))
+
+    def count() -> bool:
+        counted = store.update("counter", lambda memory: memory.with_content(f"{int(memory.content) + 1}"))
+        return not isinstance(either(counted), Contended)
+
+    done = race(*[count] * 8)
+    found = must(store.get("counter"))
+    assert found is not None
+    assert int(found.content) == sum(done)
+    assert sum(done) >= 6
+
+
 def test_a_change_in_between_is_read_and_decided_again(storage: Storage) -> None:
     """By a store, an update or a delete and a store: four times somebody was quicker, and the fifth holds."""
     store = storage.open()
