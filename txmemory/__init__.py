@@ -2,14 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from txmemory.memories.bounds import Bounds
 from txmemory.memories.filter import Filter
-from txmemory.memories.translate import Ended, Expected, HistoryEntry, Source
 from txmemory.memories.values import Custom, Memory, MemoryType, entity_id_of
 from txmemory.model.address import Fence, Ref, step_key
-from txmemory.model.finding import Finding, Read, Rebuilt, Verified
 from txmemory.model.outcome import Outcome, Receipt
-from txmemory.model.past import AsOf, When
 from txmemory.model.refusal import (
     AlreadyExists,
     Contended,
@@ -27,30 +23,34 @@ from txmemory.model.refusal import (
     TooManyToEvict,
     Unavailable,
 )
-from txmemory.port import CannotOpen, Closed, Corrupted, ForkedStore, SchemaMismatch
 from txmemory.results import Refused, either, must
-from txmemory.rules.leasing import ClaimRefusal, RenewRefusal, ResetRefusal
-from txmemory.rules.settling import (
-    AppliedRefusal,
-    ConsolidateRefusal,
-    EntryRefusal,
-    ForgetRefusal,
-    ManyRefusal,
-    PastRefusal,
-    PlainRefusal,
-    ReadRefusal,
-    SealRefusal,
-    StepRefusal,
-    StoreRefusal,
-    UpdateRefusal,
-    WriteRefusal,
-)
 
 if TYPE_CHECKING:
     from txmemory.log.checkpoint import Checkpoint
+    from txmemory.memories.bounds import Bounds
     from txmemory.memories.consolidation import Consolidated, Consolidation, FailedGroup, Group
     from txmemory.memories.scored import ScoredMemory
     from txmemory.memories.statistics import MemoryStats
+    from txmemory.memories.translate import Ended, Expected, HistoryEntry, Source
+    from txmemory.model.finding import Finding, Read, Rebuilt, Verified
+    from txmemory.model.past import AsOf, When
+    from txmemory.port import CannotOpen, Closed, Corrupted, ForkedStore, SchemaMismatch
+    from txmemory.rules.leasing import ClaimRefusal, RenewRefusal, ResetRefusal
+    from txmemory.rules.settling import (
+        AppliedRefusal,
+        ConsolidateRefusal,
+        EntryRefusal,
+        ForgetRefusal,
+        ManyRefusal,
+        PastRefusal,
+        PlainRefusal,
+        ReadRefusal,
+        SealRefusal,
+        StepRefusal,
+        StoreRefusal,
+        UpdateRefusal,
+        WriteRefusal,
+    )
     from txmemory.store.aio.claiming import AsyncClaim
     from txmemory.store.aio.running import AsyncRun
     from txmemory.store.aio.store import AsyncStore
@@ -148,23 +148,55 @@ __all__ = [
 ]
 
 _LATER = {
-    "Checkpoint": "txmemory.log.checkpoint",
-    "MemoryStats": "txmemory.memories.statistics",
-    "ScoredMemory": "txmemory.memories.scored",
-    "Group": "txmemory.memories.consolidation",
-    "FailedGroup": "txmemory.memories.consolidation",
-    "Consolidation": "txmemory.memories.consolidation",
-    "Consolidated": "txmemory.memories.consolidation",
+    "AppliedRefusal": "txmemory.rules.settling",
+    "AsOf": "txmemory.model.past",
     "AsyncClaim": "txmemory.store.aio.claiming",
     "AsyncRun": "txmemory.store.aio.running",
-    "Claim": "txmemory.store.sync.claiming",
-    "Piece": "txmemory.store.core",
-    "Run": "txmemory.store.sync.running",
-    "Step": "txmemory.store.core",
     "AsyncStore": "txmemory.store.aio.store",
     "AsyncWriter": "txmemory.store.aio.writer",
+    "Bounds": "txmemory.memories.bounds",
+    "CannotOpen": "txmemory.port",
+    "Checkpoint": "txmemory.log.checkpoint",
+    "Claim": "txmemory.store.sync.claiming",
+    "ClaimRefusal": "txmemory.rules.leasing",
+    "Closed": "txmemory.port",
+    "ConsolidateRefusal": "txmemory.rules.settling",
+    "Consolidated": "txmemory.memories.consolidation",
+    "Consolidation": "txmemory.memories.consolidation",
+    "Corrupted": "txmemory.port",
+    "Ended": "txmemory.memories.translate",
+    "EntryRefusal": "txmemory.rules.settling",
+    "Expected": "txmemory.memories.translate",
+    "FailedGroup": "txmemory.memories.consolidation",
+    "Finding": "txmemory.model.finding",
+    "ForgetRefusal": "txmemory.rules.settling",
+    "ForkedStore": "txmemory.port",
+    "Group": "txmemory.memories.consolidation",
+    "HistoryEntry": "txmemory.memories.translate",
     "InMemoryStore": "txmemory.store.value",
+    "ManyRefusal": "txmemory.rules.settling",
+    "MemoryStats": "txmemory.memories.statistics",
+    "PastRefusal": "txmemory.rules.settling",
+    "Piece": "txmemory.store.core",
+    "PlainRefusal": "txmemory.rules.settling",
+    "Read": "txmemory.model.finding",
+    "ReadRefusal": "txmemory.rules.settling",
+    "Rebuilt": "txmemory.model.finding",
+    "RenewRefusal": "txmemory.rules.leasing",
+    "ResetRefusal": "txmemory.rules.leasing",
+    "Run": "txmemory.store.sync.running",
+    "SchemaMismatch": "txmemory.port",
+    "ScoredMemory": "txmemory.memories.scored",
+    "SealRefusal": "txmemory.rules.settling",
+    "Source": "txmemory.memories.translate",
+    "Step": "txmemory.store.core",
+    "StepRefusal": "txmemory.rules.settling",
     "Store": "txmemory.store.sync.store",
+    "StoreRefusal": "txmemory.rules.settling",
+    "UpdateRefusal": "txmemory.rules.settling",
+    "Verified": "txmemory.model.finding",
+    "When": "txmemory.model.past",
+    "WriteRefusal": "txmemory.rules.settling",
     "Writer": "txmemory.store.sync.writer",
     "migrate": "txmemory.store.opening",
     "open": "txmemory.store.opening",
