@@ -74,7 +74,8 @@ class ItemPages:
         self._tenant = tenant
         self._namespace = namespace
         self._more = True
-        self.after = after
+        begins = namespace is not None and after == START
+        self.after = (namespace or "", "", LEAST) if begins else after
 
     def more(self) -> bool:
         """Whether there may be further rows."""

@@ -141,7 +141,7 @@ class StrayKeys(Query[KeyFound]):
 class Items(Query[HeadFound | RevisionFound]):
     """Histories by (namespace, id, revision), and behind each its head, as of one moment; behind `after`.
 
-    With a stored namespace only what is there.
+    With a stored namespace only what is there, and then `after` is a place in it.
     """
 
     tenant: str

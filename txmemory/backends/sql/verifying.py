@@ -6,8 +6,8 @@ from typing import Any, Generic
 
 from sqlalchemy import (
     ColumnElement,
+    FromClause,
     Table,
-    and_,
     bindparam,
     case,
     cast,
@@ -141,25 +141,55 @@ class VerifyStatements(Generic[Statement]):
     def logged(self, *, ended: bool) -> Statement:
         """Events of scopes, each with the seq that the ledger has for its key."""
         event, ledger = self._tables.event, self._tables.ledger
-        after = tuple_(bindparam("after_scope"), bindparam("after_seq"))
-        here = [event.c.tenant == bindparam("tenant"), event.c.scope.is_not(None)]
-        here.append(tuple_(event.c.scope, event.c.seq) > after)
+        after: list[Any] = [bindparam("after_scope"), bindparam("after_seq")]
+        place = [event.c.scope, event.c.seq]
+        rows, statement = self._onward(event, LOG_COLUMNS, place, after, where=event.c.scope.is_not(None))
+        its = [ledger.c[name] == rows.c[name] for name in ("scope", "key")]
+        its.append(ledger.c.tenant == bindparam("tenant"))
+        statement = statement.add_columns(select(ledger.c.seq).where(*its).correlate(rows).scalar_subquery())
         if ended:
-            here.append(event.c.scope <= bindparam("until"))
-        its = (ledger.c[name] == event.c[name] for name in ("tenant", "scope", "key"))
-        applied = select(ledger.c.seq).where(*its).correlate(event).scalar_subquery()
-        statement = select(*columns_of(event, LOG_COLUMNS), applied).where(*here)
-        return self._compile(statement.order_by(event.c.scope, event.c.seq).limit(ROWS).offset(ZERO))
+            statement = statement.where(rows.c.scope <= bindparam("until"))
+        return self._compile(statement)
+
+    def _onward(
+        self,
+        table: Table,
+        columns: Sequence[Any],
+        place: Sequence[Any],
+        after: Sequence[Any],
+        *,
+        where: ColumnElement[bool] | None = None,
+        at: bool = False,
+    ) -> tuple[FromClause, Any]:
+        """A page behind a place in the order of a key that the tenant leads; `at`: or at it.
+
+        A server's planner without statistics thinks that a tenant has few rows, and sorts all that are left of them
+        for each page. So it is asked for the next rows of the table, which it takes from the key, and those of the
+        next tenant are left out behind the limit.
+        """
+        named = [table.c[each] if isinstance(each, str) else each for each in columns]
+        ours = table.c.tenant == bindparam("tenant")
+        only = [] if where is None else [where]
+        if not self._spelling.lateral:
+            here, begun = tuple_(*place), tuple_(*after)
+            read = select(*named).where(ours, *only, here >= begun if at else here > begun)
+            return table, read.order_by(*place).limit(ROWS).offset(ZERO)
+        here, begun = tuple_(table.c.tenant, *place), tuple_(bindparam("tenant"), *after)
+        read = select(table.c.tenant.label("owner"), *named).where(
+            *only, here >= begun if at else here > begun
+        )
+        rows = read.order_by(table.c.tenant, *place).limit(ROWS).offset(ZERO).subquery()
+        kept = [each for each in rows.c if each.name != "owner"]
+        order = [rows.c[each.name] for each in place]
+        return rows, select(*kept).where(rows.c.owner == bindparam("tenant")).order_by(*order)
 
     @cached_property
     def unscoped(self) -> Statement:
         """The log by row; effects, which are long, only of events that have no place in a scope."""
         event = self._tables.event
-        columns = columns_of(event, LOG_COLUMNS)
-        place = LOG_COLUMNS.index("effects")
-        columns[place] = case((event.c.scope.is_(None), event.c.effects))
-        here = event.c.tenant == bindparam("tenant"), event.c.row > bindparam("after")
-        return self._compile(select(*columns).where(*here).order_by(event.c.row).limit(ROWS).offset(ZERO))
+        long = case((event.c.scope.is_(None), event.c.effects)).label("effects")
+        columns = [long if name == "effects" else name for name in LOG_COLUMNS]
+        return self._compile(self._onward(event, columns, [event.c.row], [bindparam("after")])[1])
 
     @cached_property
     def ledger(self) -> Statement:
@@ -186,34 +216,25 @@ class VerifyStatements(Generic[Statement]):
     def items(self, *, within: bool, headless: bool) -> Statement:
         """Heads and revisions as of one moment; `headless`: the head of the place is still to come."""
         item, revision = self._tables.item, self._tables.revision
-        place = tuple_(item.c.namespace, item.c.id)
-        begun = tuple_(bindparam("after_namespace"), bindparam("after_id"))
-        heads = self._part(item, _as_revision(item, revision), within=within).where(
-            place >= begun if headless else place > begun
-        )
         after: list[Any] = [bindparam(f"after_{name}") for name in ("namespace", "id", "revision")]
-        behind = tuple_(*columns_of(revision, ("namespace", "id", "revision"))) > tuple_(*after)
         state = [
             cast(null(), item.c[name].type) for name in ("live", "revision", "added_at", "added_ordinal")
         ]
-        columns = [*columns_of(revision, ("namespace", "id", *REVISION_COLUMNS)), *state]
-        history = self._part(revision, columns, within=within).where(behind)
-        if (
-            self._spelling.lateral
-        ):  # such a planner would read all that is left of both; SQLite merges them as they are
-            heads = heads.order_by(item.c.namespace, item.c.id).limit(ROWS).subquery().select()
-            history = history.order_by(revision.c.namespace, revision.c.id, revision.c.revision)
-            history = history.limit(ROWS).subquery().select()
-        together = union_all(heads, history)
+        entry = [*columns_of(revision, ("namespace", "id", *REVISION_COLUMNS)), *state]
+        place = columns_of(revision, ("namespace", "id", "revision"))
+        head = _as_revision(item, revision)
+        parts = [
+            self._onward(item, head, [item.c.namespace, item.c.id], after[:2], at=headless),
+            self._onward(revision, entry, place, after),
+        ]
+        read = [
+            part.where(rows.c.namespace == bindparam("namespace")) if within else part for rows, part in parts
+        ]
+        if not self._spelling.lateral:  # SQLite merges both as they are
+            read = [part.order_by(None).limit(None).offset(None) for part in read]
+        together = union_all(*(part.order_by(None) for part in read))
         order = [together.selected_columns[name] for name in ("namespace", "id", "revision")]
         return self._compile(together.order_by(*order).limit(ROWS).offset(ZERO))
-
-    @staticmethod
-    def _part(table: Table, columns: Sequence[Any], *, within: bool) -> Any:
-        here = [table.c.tenant == bindparam("tenant")]
-        if within:
-            here.append(table.c.namespace == bindparam("namespace"))
-        return select(*columns).where(and_(*here))
 
     @cached_property
     def intact(self) -> Statement:
