@@ -232,6 +232,7 @@ def test_another_version_is_told_as_on_the_other_way(url: str, version: str | No
 def test_where_no_function_runs_none_is_granted() -> None:
     with_it, without = (grants("txmemory", "agent", functions=there) for there in (True, False))
     assert [each for each in with_it if each not in without] == [
-        "GRANT EXECUTE ON FUNCTION txmemory.commit_v1 TO agent"
+        "GRANT EXECUTE ON FUNCTION txmemory.commit_v1 TO agent",
+        "GRANT EXECUTE ON FUNCTION txmemory.lease_v1 TO agent",
     ]
     assert len(without) == len(PRIVILEGES) + 1

@@ -89,7 +89,8 @@ def ruled(lease: Lease, row: Claimed | None, now: int, timeline: int | None = No
             if generation == TOKEN_MOST:
                 return Ruling(None, None, Overtaken(Fence(generation, 0 if row is None else row.fence.token)))
             sealed = row is not None and row.sealed
-            left = Claimed(Fence(generation + 1, 0), sealed=sealed)
+            timeline = None if row is None else row.timeline
+            left = Claimed(Fence(generation + 1, 0), timeline=timeline, sealed=sealed)
             return Ruling(left, "reset", Raised(generation + 1))
         case unreachable:
             assert_never(unreachable)
@@ -117,7 +118,7 @@ def _claim(claim: Claim, row: Claimed | None, now: int, timeline: int | None) ->
     fence = Fence(generation + elsewhere, token + 1)
     if fence.token > CLAIM_TOKEN_MOST or fence.generation > TOKEN_MOST:
         return Ruling(None, None, Overtaken(row.fence))
-    left = Claimed(fence, claim.holder, now + claim.ttl, timeline if claim.timeline else None)
+    left = Claimed(fence, claim.holder, now + claim.ttl, timeline if claim.timeline else row.timeline)
     return Ruling(left, "claim", Granted(fence, now + claim.ttl))
 
 

@@ -57,7 +57,6 @@ BEGIN
         token := 0;
         holder := NULL;
         until := NULL;
-        v_row.timeline := NULL;
     ELSE
         IF v_there AND v_row.sealed = 1 THEN
             met := 'closed';
@@ -90,7 +89,9 @@ BEGIN
             token := v_row.token + 1;
             holder := p_holder;
             until := v_now + p_ttl;
-            v_row.timeline := v_timeline;
+            IF p_timeline THEN
+                v_row.timeline := v_timeline;  -- it stays when the lease ends: a failover may come behind a release
+            END IF;
         END IF;
     END IF;
 
@@ -109,3 +110,19 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION @schema@.lease_v1(@lease_types@) FROM PUBLIC;
+
+-- Who was told that it may commit may claim, also where an older release told it.
+DO $$
+DECLARE
+    v_commit regprocedure := @schema_text@ || '.commit_v1(@types@)';
+    v_ours regprocedure := @schema_text@ || '.lease_v1(@lease_types@)';
+    v_role regrole;
+BEGIN
+    FOR v_role IN
+        SELECT a.grantee FROM pg_proc p CROSS JOIN aclexplode(p.proacl) AS a
+         WHERE p.oid = v_commit AND a.grantee NOT IN (0, p.proowner)
+    LOOP
+        EXECUTE 'GRANT EXECUTE ON FUNCTION ' || v_ours || ' TO ' || v_role;
+    END LOOP;
+END
+$$;
