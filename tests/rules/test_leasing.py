@@ -96,16 +96,19 @@ def test_a_lapsed_claim_is_taken_only_where_one_has_lapsed_so_long_ago() -> None
     assert (makes_a_row(CLAIM), makes_a_row(sweep), makes_a_row(RENEW)) == (True, False, False)
 
 
-def test_another_timeline_of_the_server_raises_the_generation_also_of_a_live_claim() -> None:
+def test_another_timeline_of_the_server_raises_the_generation_also_of_one_s_own_claim() -> None:
     claim = replace(CLAIM, timeline=True)
     first = ruled(claim, None, NOW, 1)
     assert first.left == Claimed(Fence(0, 1), ADA, NOW + TTL, 1)
     assert ruled(claim, first.left, NOW, 1).met == Granted(Fence(0, 1), NOW + TTL)
     moved = ruled(claim, first.left, NOW, 2)
-    assert moved.left == Claimed(Fence(1, 2), ADA, NOW + TTL, 2)
+    assert moved.left == Claimed(Fence(1, 1), ADA, NOW + TTL, 2)
+    assert ruled(replace(claim, holder=BOB), first.left, NOW, 2).met == Withheld(ADA, NOW + TTL)
     last = Claimed(Fence(TOKEN_MOST, 1), ADA, NOW + 1, 1)
     assert ruled(claim, last, NOW, 2).met == Overtaken(last.fence)
-    assert ruled(CLAIM, first.left, NOW + TTL, None).met == Granted(Fence(0, 2), NOW + 2 * TTL)
+    careless = ruled(CLAIM, first.left, NOW + TTL)
+    assert careless.left == Claimed(Fence(0, 2), ADA, NOW + 2 * TTL, 1)
+    assert ruled(Reset("t", "run"), first.left, NOW).left == Claimed(Fence(1, 0), timeline=1)
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,13 @@ def _claim(claim: Claim, row: Claimed | None, now: int, timeline: int | None) ->
     if claim.lapsed is not None and (until is None or until > now - claim.lapsed):
         return Ruling(None, None, Withheld(row.holder, until or 0))
     elsewhere = claim.timeline and row.timeline is not None and row.timeline != timeline
+    if until is not None and until > now and row.holder != claim.holder:
+        return Ruling(None, None, Withheld(row.holder, until))
     if until is not None and until > now and not elsewhere:
-        if row.holder != claim.holder:
-            return Ruling(None, None, Withheld(row.holder, until))
         left = row._replace(lease_until=max(until, now + claim.ttl))
         return Ruling(left, None, Granted(row.fence, left.lease_until or 0))
     generation, token = row.fence
-    fence = Fence(generation + elsewhere, token + 1)
+    fence = Fence(generation + 1, 1) if elsewhere else Fence(generation, token + 1)
     if fence.token > CLAIM_TOKEN_MOST or fence.generation > TOKEN_MOST:
         return Ruling(None, None, Overtaken(row.fence))
     left = Claimed(fence, claim.holder, now + claim.ttl, timeline if claim.timeline else row.timeline)

@@ -71,22 +71,24 @@ BEGIN
             v_timeline := ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint;
             v_elsewhere := v_row.timeline IS NOT NULL AND v_row.timeline <> v_timeline;
         END IF;
+        IF v_row.lease_until > v_now AND p_holder IS DISTINCT FROM v_row.holder THEN
+            met := 'withheld';
+            RETURN;
+        END IF;
         IF v_row.lease_until > v_now AND NOT v_elsewhere THEN
-            IF p_holder IS DISTINCT FROM v_row.holder THEN
-                met := 'withheld';
-                RETURN;
-            END IF;
             met := 'granted';
             until := greatest(v_row.lease_until, v_now + p_ttl);
             v_event := false;
         ELSE
-            IF v_row.token >= p_claim_token_most OR (v_elsewhere AND v_row.generation = p_token_most) THEN
+            IF (v_row.token >= p_claim_token_most AND NOT v_elsewhere)
+               OR (v_elsewhere AND v_row.generation = p_token_most)
+            THEN
                 met := 'overtaken';
                 RETURN;
             END IF;
             met := 'granted';
             generation := v_row.generation + v_elsewhere::int;
-            token := v_row.token + 1;
+            token := CASE WHEN v_elsewhere THEN 1 ELSE v_row.token + 1 END;
             holder := p_holder;
             until := v_now + p_ttl;
             IF p_timeline THEN
