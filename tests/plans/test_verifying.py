@@ -63,7 +63,9 @@ def test_in_a_file_a_page_is_read_along_a_key_and_not_sorted(file: Path, query: 
     with closing(sqlite3.connect(file)) as connection:
         plan = connection.execute(f"EXPLAIN QUERY PLAN {asked.statement}", asked.bindings[0]).fetchall()
     steps = [row[3] for row in plan]
-    assert [step for step in steps if "TEMP B-TREE FOR ORDER BY" in step or step.startswith("SCAN txm_")] == []
+    assert [
+        step for step in steps if "TEMP B-TREE FOR ORDER BY" in step or step.startswith("SCAN txm_")
+    ] == []
 
 
 @pytest.mark.parametrize("query", PAGES, ids=names)
