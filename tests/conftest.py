@@ -2,10 +2,13 @@
 
 import asyncio
 import inspect
+import signal
 
 import pytest
 
 pytest.register_assert_rewrite("txmemory.testing")
+# A shell starts what runs in the background deaf to SIGINT; the tests send it to themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -107,6 +107,8 @@ class _Attempts:
                 return Unavailable(fault.code, outcome_unknown=self._lost)
             case _ if self._lost:
                 return OutcomeUnknown()
+            case Busy(held_by=held_by):
+                return Contended(held_by=held_by)
             case _:
                 return Contended()
 

@@ -19,12 +19,14 @@ class Fault(Exception):
 class Busy(Fault):
     """Others were in the way. Nothing was done; doing it again may succeed.
 
-    `raced`: another transaction came first, as is the normal course where transactions see snapshots.
+    `raced`: another transaction came first, as is the normal course where transactions see snapshots. `held_by`: the
+    processes that were in the way, where the system tells.
     """
 
-    def __init__(self, code: str = "", *, raced: bool = False) -> None:
+    def __init__(self, code: str = "", *, raced: bool = False, held_by: tuple[int, ...] = ()) -> None:
         super().__init__(code)
         self.raced = raced
+        self.held_by = held_by
 
 
 class Lost(Fault):

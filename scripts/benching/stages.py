@@ -35,7 +35,7 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("command and fingerprint", Handle, "write"),
     ("planning", planning, "write"),
     ("BEGIN IMMEDIATE", writer.Writer, "begin"),
-    ("guard, its own part", writer, "carry_out"),
+    ("guard, its own part", SqliteTables, "carried_out"),
     *((f"guard: {name}", SqliteTables, name) for name in PRIMITIVES),
     ("COMMIT", writer.Writer, "commit"),
     ("settling", settling, "write"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -173,6 +174,17 @@ def stopped_inside_its_transaction(path: Path) -> Child:
     return child
 
 
+def named(answer: object) -> tuple[int, ...]:
+    """The processes that a refusal names."""
+    assert isinstance(answer, Contended)
+    return answer.held_by
+
+
+def holding(child: Child) -> tuple[int, ...]:
+    """Whom a refusal names while this child holds the file: Linux says who holds a lock."""
+    return (child.pid,) if sys.platform == "linux" else ()
+
+
 def test_a_process_stopped_inside_its_transaction_blocks_others_for_their_deadline_and_no_longer(
     tmp_path: Path,
 ) -> None:
@@ -195,6 +207,7 @@ def test_a_process_stopped_inside_its_transaction_blocks_others_for_their_deadli
     ):
         for answer, seconds in race(*(partial(timed, place) for place in range(8))):
             assert answer == Contended()
+            assert named(answer) == holding(child)
             assert seconds < 2 * DEADLINE
         assert must(store.get("before")) is not None
         child.go_on()
@@ -223,6 +236,7 @@ async def test_a_process_stopped_inside_its_transaction_blocks_who_awaits_for_th
 
             for answer, seconds in await race_async(*(partial(timed, place) for place in range(8))):
                 assert answer == Contended()
+                assert named(answer) == holding(child)
                 assert seconds < 2 * DEADLINE
             assert must(await store.get("before")) is not None
             child.go_on()

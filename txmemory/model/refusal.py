@@ -96,10 +96,14 @@ class TooManyToEvict(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Contended(Refusal):
-    """The budget of time or attempts was used up waiting for others. Nothing was done by the last attempt."""
+    """The budget of time or attempts was used up waiting for others. Nothing was done by the last attempt.
+
+    `held_by`: the processes that held an SQLite file when it was given up, where the system tells.
+    """
 
     retryable: ClassVar[bool] = True
     outcome_unknown: bool = False
+    held_by: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Faults at the named steps of transactions. They cost nothing: where none is set, nothing is there.
 
-The steps are the guard's primitives (`txmemory.backends.primitives.Tables`), and `begin` and `commit` of SQLite's
-writer and of the portable backend's transaction.
+The steps are the guard's primitives (`txmemory.backends.primitives.Tables`), those of claims
+(`txmemory.backends.leasing.Claims`), and `begin` and `commit` of SQLite's writer and of the portable backend's
+transaction.
 """
 
 import functools
@@ -19,6 +20,7 @@ from typing import Any, Literal, NoReturn, TypeVar
 from txmemory.backends.portable.tables import PortableTables
 from txmemory.backends.portable.transacting import Transaction
 from txmemory.backends.primitives import Tables
+from txmemory.backends.sql.claiming import StatementClaims
 from txmemory.backends.sqlite.tables import SqliteTables
 from txmemory.backends.sqlite.writer import Waiting, Writer
 
@@ -31,7 +33,12 @@ GUARD_STEPS = tuple(
     name for name, value in vars(Tables).items() if callable(value) and not name.startswith("_")
 )
 STEPS = ("begin", *GUARD_STEPS, "commit")
-_OWNERS: tuple[tuple[type, ...], tuple[type, ...]] = (Writer, Transaction), (SqliteTables, PortableTables)
+CLAIM_STEPS = ("hold", "leave", "note")
+_OWNERS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("begin", "commit"), (Writer, Transaction)),
+    **dict.fromkeys(GUARD_STEPS, (SqliteTables, PortableTables)),
+    **dict.fromkeys(CLAIM_STEPS, (StatementClaims,)),
+}
 SECONDS = 60.0
 """How long a thread is waited for: only a hang is ever this long."""
 
@@ -52,8 +59,8 @@ class Point:
 def visiting(visit: Visit) -> Iterator[None]:
     """Inside the block `visit` is called around every step of every SQLite and portable store of this process."""
     with ExitStack() as undo:
-        for step in STEPS:
-            for owner in _OWNERS[step in GUARD_STEPS]:
+        for step, owners in _OWNERS.items():
+            for owner in owners:
                 original = getattr(owner, step)
                 undo.callback(setattr if step in vars(owner) else _uncovered, owner, step, original)
                 setattr(owner, step, _visited(step, original, visit))
@@ -66,9 +73,9 @@ def _uncovered(owner: type, step: str, _inherited: object) -> None:
 
 def _visited(step: str, original: Callable[..., Any], visit: Visit) -> Callable[..., Any]:
     @functools.wraps(original)
-    def call(*arguments: object) -> Any:
+    def call(*arguments: object, **named: object) -> Any:
         visit(step, "before")
-        answer = original(*arguments)
+        answer = original(*arguments, **named)
         visit(step, "after")
         return answer
 

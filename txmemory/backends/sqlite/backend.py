@@ -13,6 +13,7 @@ from txmemory.backends.lifetime import Lifetime
 from txmemory.backends.sql import narrowing
 from txmemory.backends.sql.replaying import replayed
 from txmemory.backends.sqlite.dialect import guard_statements, read_statements
+from txmemory.backends.sqlite.holding import writers_of
 from txmemory.backends.sqlite.joining import AsyncJoinedSqlite, JoinedSqlite
 from txmemory.backends.sqlite.reading import Readers
 from txmemory.backends.sqlite.writer import Writer
@@ -136,7 +137,14 @@ class Sqlite:
             return known
         waiting = _Blocked(commit, ends)
         self.writer.submit(waiting)
-        return waiting.wait()
+        try:
+            return waiting.wait()
+        except Busy as busy:
+            raise self.told(busy) from None
+
+    def told(self, busy: Busy) -> Busy:
+        """The same, and who holds the file."""
+        return Busy(busy.code, held_by=writers_of(self.writer.place.path))
 
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
@@ -202,7 +210,10 @@ class AsyncSqlite:
         _spell(commit)
         waiting = _Awaited(commit, ends)
         self._backend.writer.submit(waiting)
-        return await waiting.wait()
+        try:
+            return await waiting.wait()
+        except Busy as busy:
+            raise self._backend.told(busy) from None
 
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows, on a thread."""
