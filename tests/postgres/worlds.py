@@ -116,5 +116,5 @@ class World:
                 frozenset(rows("namespace, id, revision, text", "revision")),
                 frozenset(rows("scope, key, seq", "ledger")),
                 tuple(rows("kind, scope, seq, token, key, status", "event", '"row"')),
-                frozenset(rows("scope, generation, token, seq, sealed", "scope")),
+                frozenset(rows("scope, generation, token, lease_until, seq, sealed", "scope")),
             )

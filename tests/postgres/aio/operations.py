@@ -2,23 +2,33 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
-from txmemory import AsyncStore, AsyncWriter, Bounds, Filter, Memory, Receipt, either, must
+from txmemory import AsyncClaim, AsyncStore, AsyncWriter, Bounds, Filter, Memory, Receipt, either, must
 
 SCOPE, TOKEN = "run", 7
 Run = Callable[[AsyncStore], Awaitable[object]]
+Call = Callable[[], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncOperation:
-    """A call; `resent` when its keys let it be sent again after a loss."""
+    """A call; `resent` when it may be sent again after a loss. With `holds` it is one of a claim's holder."""
 
     name: str
     run: Run
     resent: bool = True
+    holds: Callable[[AsyncClaim], Awaitable[object]] | None = None
 
     def __str__(self) -> str:
         return self.name
+
+    async def ready(self, store: AsyncStore) -> Call:
+        """Makes the claim that it takes; what is answered makes the call."""
+        if self.holds is None:
+            return partial(self.run, store)
+        return partial(self.holds, must(await store.claim("claimed", "ada")))
 
 
 async def prepare(store: AsyncStore) -> None:
@@ -37,6 +47,8 @@ def told(answer: object) -> object:
     match answer:
         case Receipt():
             return answer._replace(replayed=False)
+        case AsyncClaim():
+            return answer.fence, answer.until
         case list():
             return [told(each) for each in answer]
         case _:
@@ -122,6 +134,26 @@ async def bounded(store: AsyncStore) -> object:
     return either(await writer(store).write("key", add, bounds=Bounds(max_memories=3)))
 
 
+async def claim(store: AsyncStore) -> object:
+    """Of what nobody has claimed before."""
+    return either(await store.claim("claimed", "ada"))
+
+
+async def renew(held: AsyncClaim) -> object:
+    """For longer than before."""
+    return either(await held.renew(timedelta(hours=1)))
+
+
+async def release(held: AsyncClaim) -> object:
+    """Of one's own claim."""
+    return either(await held.release())
+
+
+async def reset(store: AsyncStore) -> object:
+    """Of the scope's generation."""
+    return either(await store.reset_fence(SCOPE, by="ada"))
+
+
 OPERATIONS = (
     AsyncOperation("write", write),
     AsyncOperation("replay", replay),
@@ -138,5 +170,9 @@ OPERATIONS = (
     AsyncOperation("swap", swap, resent=False),
     AsyncOperation("delete matching", delete_matching, resent=False),
     AsyncOperation("trim", trim, resent=False),
+    AsyncOperation("claim", claim),
+    AsyncOperation("renew", claim, holds=renew),
+    AsyncOperation("release", claim, holds=release),
+    AsyncOperation("reset", reset, resent=False),
 )
 """All that are one request and change something, and a replay."""

@@ -17,7 +17,7 @@ from txmemory.testing.faults import Cut, Seen
 SECONDS = 30.0
 """How long a call may take: only a hang is ever this long."""
 LEAST = 45
-"""Points an operation has: 15 operations, awaited and blocking, make 1,350."""
+"""Points an operation has: 19 operations, awaited and blocking, make 1,710."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,12 @@ async def undisturbed(world: World, operation: AsyncOperation, direct: AsyncStor
     """How the call goes on a fresh connection when nothing happens to it."""
     tenant = f"aio {operation} calm"
     await prepare(direct.tenant(tenant))
+    call = await operation.ready(store.tenant(tenant))
     before = world.picture(tenant)
+    world.proxy.cut()
     await connected(store)
     world.proxy.forget()
-    answer = await operation.run(store.tenant(tenant))
+    answer = await call()
     assert not isinstance(answer, Refusal)
     return Calm(answer, before, world.picture(tenant), world.proxy.messages)
 
@@ -78,12 +80,12 @@ async def check(
     world: World, operation: AsyncOperation, store: AsyncStore, case: tuple[str, Cut, Fate], calm: Calm
 ) -> None:
     tenant, cut, fate = case
-    here = store.tenant(tenant)
+    call = await operation.ready(store.tenant(tenant))
     world.proxy.cut()  # so that each case has the same messages: those of a fresh connection
     await connected(store)
     planned = world.proxy.plan(cut)
     began = time.monotonic()
-    answer = await operation.run(here)
+    answer = await call()
     assert time.monotonic() - began < SECONDS / 2, "this was a hang"
     planned.wait()
     assert world.proxy.counts.messages  # asked under the proxy's lock: by now the connection is cut
@@ -95,7 +97,7 @@ async def check(
         assert answer == OutcomeUnknown()
         possible = {"untouched": [calm.before], "made": [calm.after], "either": [calm.before, calm.after]}
         assert picture in possible[fate]
-    again = await operation.run(here)
+    again = await call()
     if operation.resent:
         assert told(again) == told(calm.answer)
         assert world.picture(tenant) == calm.after

@@ -3,23 +3,33 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
-from txmemory import Bounds, Filter, Memory, Receipt, Store, Writer, either, must
+from txmemory import Bounds, Claim, Filter, Memory, Receipt, Store, Writer, either, must
 
 SCOPE, TOKEN = "run", 7
 Run = Callable[[Store], object]
+Call = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A call; `resent` when its keys let it be sent again after a loss."""
+    """A call; `resent` when it may be sent again after a loss. With `holds` it is one of a claim's holder."""
 
     name: str
     run: Run
     resent: bool = True
+    holds: Callable[[Claim], object] | None = None
 
     def __str__(self) -> str:
         return self.name
+
+    def ready(self, store: Store) -> Call:
+        """Makes the claim that it takes; what is answered makes the call."""
+        if self.holds is None:
+            return partial(self.run, store)
+        return partial(self.holds, must(store.claim("claimed", "ada")))
 
 
 def prepare(store: Store) -> None:
@@ -38,6 +48,8 @@ def told(answer: object) -> object:
     match answer:
         case Receipt():
             return answer._replace(replayed=False)
+        case Claim():
+            return answer.fence, answer.until
         case list():
             return [told(each) for each in answer]
         case _:
@@ -123,6 +135,26 @@ def bounded(store: Store) -> object:
     return either(writer(store).write("key", add, bounds=Bounds(max_memories=3)))
 
 
+def claim(store: Store) -> object:
+    """Of what nobody has claimed before."""
+    return either(store.claim("claimed", "ada"))
+
+
+def renew(held: Claim) -> object:
+    """For longer than before."""
+    return either(held.renew(timedelta(hours=1)))
+
+
+def release(held: Claim) -> object:
+    """Of one's own claim."""
+    return either(held.release())
+
+
+def reset(store: Store) -> object:
+    """Of the scope's generation."""
+    return either(store.reset_fence(SCOPE, by="ada"))
+
+
 OPERATIONS = (
     Operation("write", write),
     Operation("replay", replay),
@@ -139,5 +171,9 @@ OPERATIONS = (
     Operation("swap", swap, resent=False),
     Operation("delete matching", delete_matching, resent=False),
     Operation("trim", trim, resent=False),
+    Operation("claim", claim),
+    Operation("renew", claim, holds=renew),
+    Operation("release", claim, holds=release),
+    Operation("reset", reset, resent=False),
 )
 """All that are one request and change something, and a replay."""

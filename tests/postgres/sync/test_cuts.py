@@ -18,7 +18,7 @@ from txmemory.testing.faults import Cut, Seen
 SECONDS = 30.0
 """How long a call may take: only a hang is ever this long."""
 LEAST = 45
-"""Points an operation has: 15 operations, awaited and blocking, make 1,350."""
+"""Points an operation has: 19 operations, awaited and blocking, make 1,710."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,24 @@ def undisturbed(world: World, operation: Operation, direct: Store, store: Store)
     """How the call goes on a fresh connection when nothing happens to it."""
     tenant = f"sync {operation} calm"
     prepare(direct.tenant(tenant))
+    call = operation.ready(store.tenant(tenant))
     before = world.picture(tenant)
+    world.proxy.cut()
     connected(store)
     world.proxy.forget()
-    answer = operation.run(store.tenant(tenant))
+    answer = call()
     assert not isinstance(answer, Refusal)
     return Calm(answer, before, world.picture(tenant), world.proxy.messages)
 
 
 def check(world: World, operation: Operation, store: Store, case: tuple[str, Cut, Fate], calm: Calm) -> None:
     tenant, cut, fate = case
-    here = store.tenant(tenant)
+    call = operation.ready(store.tenant(tenant))
     world.proxy.cut()  # so that each case has the same messages: those of a fresh connection
     connected(store)
     planned = world.proxy.plan(cut)
     began = time.monotonic()
-    answer = operation.run(here)
+    answer = call()
     assert time.monotonic() - began < SECONDS / 2, "this was a hang"
     planned.wait()
     assert world.proxy.counts.messages  # asked under the proxy's lock: by now the connection is cut
@@ -94,7 +96,7 @@ def check(world: World, operation: Operation, store: Store, case: tuple[str, Cut
         assert answer == OutcomeUnknown()
         possible = {"untouched": [calm.before], "made": [calm.after], "either": [calm.before, calm.after]}
         assert picture in possible[fate]
-    again = operation.run(here)
+    again = call()
     if operation.resent:
         assert told(again) == told(calm.answer)
         assert world.picture(tenant) == calm.after
