@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from scripts.benching import counting, crowd, hot, scaling, server, single, stages, starting, verifying
+from scripts.benching import (
+    counting,
+    crowd,
+    hot,
+    scaling,
+    server,
+    single,
+    stages,
+    starting,
+    takeover,
+    verifying,
+)
 from scripts.benching.figures import Figure, failures, table, write_json
 from scripts.benching.sizes import SMALL, USUAL, Sizes
 
@@ -22,6 +33,7 @@ SERVER_PARTS: dict[str, Callable[[server.Place, Sizes], list[Figure]]] = {
     "counters": server.counters,
     "single": server.single,
     "hot": hot.figures,
+    "takeover": takeover.figures,
 }
 SCALING_PARTS = ("sqlite", "postgres")
 
