@@ -105,6 +105,13 @@ def test_a_factory_makes_a_type_its_content_and_exactly_its_metadata(
     assert make().id != memory.id
 
 
+@pytest.mark.parametrize("success", ["false", 0, None])
+def test_a_task_has_succeeded_or_not(success: Any) -> None:
+    """A text that says no would count as yes."""
+    with pytest.raises(TypeError):
+        Memory.from_task("make tea", "spilt", success=success)
+
+
 def test_what_the_metadata_name_can_be_asked_for() -> None:
     named = Memory("tea", metadata={"source": "s", "conversation_id": "", "agent_id": "a"})
     assert (named.source, named.conversation_id, named.agent_id) == ("s", "", "a")

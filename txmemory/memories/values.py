@@ -184,6 +184,8 @@ class Memory:
     @classmethod
     def from_task(cls, description: str, outcome: str, *, success: bool) -> Self:
         """A task and how it ended: metadata `success`, `true` or `false`."""
+        if not isinstance(success, bool):
+            raise TypeError("success must be True or False")
         content = f"Task: {description}\nOutcome: {outcome}"
         metadata = {"success": "true" if success else "false"}
         return cls(content, memory_type=MemoryType.TASK, metadata=metadata)

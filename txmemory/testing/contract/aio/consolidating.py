@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from txmemory import Bounds, Custom, FailedGroup, Group, Memory, MemoryType, must
+from txmemory import Bounds, Custom, FailedGroup, Fenced, Group, Memory, MemoryType, either, must
 from txmemory.testing.aio.asking import contents
 from txmemory.testing.aio.consolidating import JOB, AsyncModel, consolidated, statuses, stored, turns
 from txmemory.testing.aio.storage import AsyncStorage
@@ -200,6 +200,25 @@ async def test_a_text_that_is_no_summary_is_a_failure_and_a_long_one_is_cut(stor
     assert (await contents(store))[group.outcome.added[0].id] == "x" * 2_000 + "..."
     with pytest.raises(ValueError, match=r"^a summary is blank$"):
         await writer.consolidate(JOB, say, older_than=START, min_count=2, strict=True)
+
+
+async def test_a_job_whose_successor_takes_over_while_the_model_works_removes_nothing(
+    storage: AsyncStorage,
+) -> None:
+    """F8: it has planned what to replace, the successor writes over a source, and it goes on."""
+    store = await storage.open()
+    talk = turns("talk", 3)
+    await stored(store, talk)
+
+    async def say(_group: Group) -> str:
+        newer = store.writer("jobs", 2)
+        must(await newer.write("newer", [talk[0].with_content("told otherwise"), Memory("new", id="new")]))
+        return "all of it"
+
+    done = await store.writer("jobs", 1).consolidate(JOB, say, older_than=START, min_count=2)
+    assert isinstance(either(done), Fenced)
+    kept = {memory.id: memory.content for memory in talk[1:]}
+    assert await contents(store) == {talk[0].id: "told otherwise", "new": "new", **kept}
 
 
 async def test_a_consolidation_keeps_to_its_namespace_and_to_the_bounds_of_its_handle(
