@@ -1,7 +1,7 @@
 """The write-ahead log stays bounded, however slowly somebody reads."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def largest_log(store: Store, path: Path, writes: int) -> int:
     return largest
 
 
-def page(store: Store, last: Stored | None) -> tuple[Stored, ...]:
+def page(store: Store, last: Stored | None) -> Sequence[Stored]:
     """Ten items behind the last one."""
     handle = store._handle
     after = None if last is None else (last.created_at, last.address.id)

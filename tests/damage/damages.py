@@ -103,6 +103,14 @@ def _do(ground: Ground, damage: Damage) -> int:
     return ground.run(f"INSERT INTO {{{name}}} ({columns}) {overriding}VALUES ({places})", added)
 
 
+def begins_a_scope(damage: Damage) -> bool:
+    """Whether it is the first event of a scope that was not there, and tells of no memory: then a scope follows."""
+    row = damage.row
+    return (
+        damage.deed == "add" and damage.name == "event" and row["seq"] == 1 and '"put"' not in row["effects"]
+    )
+
+
 def unfindable(damage: Damage, ground: Ground) -> Iterator[str]:
     """Why nothing can tell, in the words of `design/verify.md`; none where it has to be found."""
     row, column, value = damage.row, damage.column, damage.value

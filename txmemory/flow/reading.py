@@ -84,7 +84,7 @@ def visited(
 def there(tenant: str, addresses: tuple[Address, ...]) -> Flow[Result[tuple[Stored, ...], ReadRefusal]]:
     """The live items at these addresses, those that are there, in the order asked."""
     page: Page[Stored] | ReadRefusal = yield Get(tenant, addresses)
-    return Success(page.rows) if isinstance(page, Page) else Failure(page)
+    return Success(tuple(page.rows)) if isinstance(page, Page) else Failure(page)
 
 
 def recorded(tenant: str, refs: tuple[Ref, ...]) -> Flow[Result[list[Stored], ReadRefusal]]:

@@ -1,6 +1,6 @@
 """Reading many pages: a refusal of one ends the whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from returns.result import Failure, Result, Success
@@ -54,7 +54,7 @@ class LogPages:
         """Whether there may be further rows."""
         return self._more
 
-    def page(self) -> Flow[tuple[LogRow, ...]]:
+    def page(self) -> Flow[Sequence[LogRow]]:
         """The next rows."""
         if self._after is not None:
             found = yield from ask(Logged(self._tenant, self._after))
@@ -81,14 +81,16 @@ class ItemPages:
         """Whether there may be further rows."""
         return self._more
 
-    def page(self) -> Flow[tuple[ItemRow, ...]]:
+    def page(self) -> Flow[Sequence[ItemRow]]:
         """The next rows, as far as the last item that is whole in them, if there is one."""
         found = yield from ask(Items(self._tenant, self._namespace, self.after))
         rows = found.rows
         self._more = found.more
         if found.more:
-            heads = [place for place, row in enumerate(rows) if isinstance(row, HeadFound)]
-            rows = rows[: heads[-1] + 1] if heads else rows
+            whole = next(
+                (n for n in range(len(rows), 0, -1) if isinstance(rows[n - 1], HeadFound)), len(rows)
+            )
+            rows = rows[:whole]
         if rows:
             last = rows[-1]
             number = last.number if isinstance(last, RevisionFound) else LAST
@@ -96,6 +98,6 @@ class ItemPages:
         return rows
 
 
-def read_events(rows: tuple[LogRow, ...]) -> Iterator[tuple[LogRow, Event]]:
+def read_events(rows: Sequence[LogRow]) -> Iterator[tuple[LogRow, Event]]:
     """The rows whose event was read."""
     return ((row, row.event) for row in rows if row.event is not None)

@@ -25,8 +25,9 @@ def rebuild(tenant: str | None) -> Flow[Rebuilt]:
 
 def _tenant(course: Course, tenant: str, restored: Restored) -> Flow[None]:
     """Scopes and their ledgers as they are verified; then, knowing which histories are whole, the heads."""
-    compared = yield from audit(course, tenant, None, restored)
-    yield from _heads(course, tenant, compared.addresses, restored)
+    compared, heads_differ = yield from audit(course, tenant, None, restored)
+    if heads_differ:
+        yield from _heads(course, tenant, compared.addresses, restored)
 
 
 def _heads(course: Course, tenant: str, broken: frozenset[tuple[str, str]], restored: Restored) -> Flow[None]:

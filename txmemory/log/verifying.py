@@ -1,6 +1,6 @@
 """Verifying a store: two passes, over the log and over the items, and a closer look where they differ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from txmemory.flow.requests import Flow
@@ -97,7 +97,14 @@ def check_file(course: Course) -> Flow[None]:
         course.found(Finding("file_damaged"))
 
 
-def audit(course: Course, tenant: str, namespace: str | None, restored: Restored | None) -> Flow[Compared]:
+class Audited(NamedTuple):
+    """Where log and history differ, and whether any head does from its history."""
+
+    compared: Compared
+    heads_differ: bool
+
+
+def audit(course: Course, tenant: str, namespace: str | None, restored: Restored | None) -> Flow[Audited]:
     """Goes through a tenant, or one of its namespaces, from where the course stands."""
     if course.at.stage == "scopes":
         if namespace is None:
@@ -106,14 +113,14 @@ def audit(course: Course, tenant: str, namespace: str | None, restored: Restored
             yield from _effects_of_scopes(course, tenant, namespace)
     if course.at.stage == "others":
         yield from _effects_of_others(course, tenant, namespace)
-    yield from _items(course, tenant, namespace, tell_heads=restored is None)
+    heads_differ = yield from _items(course, tenant, namespace, tell_heads=restored is None)
     differing = course.sums.differing()
     rows = course.read.events + course.read.revisions
     compared = Compared()
     if differing:
         compared = yield from compare(tenant, namespace, differing, course.horizon, rows)
         course.found(*compared.findings(tenant))
-    return compared
+    return Audited(compared, heads_differ)
 
 
 def _effects_of_scopes(course: Course, tenant: str, namespace: str) -> Flow[None]:
@@ -146,25 +153,29 @@ def _effects_of_others(course: Course, tenant: str, namespace: str | None) -> Fl
     course.move(stage="items")
 
 
-def _items(course: Course, tenant: str, namespace: str | None, *, tell_heads: bool) -> Flow[None]:
-    check = ItemCheck(tenant)
+def _items(course: Course, tenant: str, namespace: str | None, *, tell_heads: bool) -> Flow[bool]:
+    """Answers whether a head differs from what follows."""
+    check, heads_differ = ItemCheck(tenant), False
     pages = ItemPages(tenant, namespace, course.at.item)
     while pages.more():
-        rows = yield from pages.page()
+        rows, heads, horizon = (yield from pages.page()), 0, course.horizon
         for found in rows:
             check.take(found)
-            if isinstance(found, RevisionFound) and found.revision is not None:
+            if isinstance(found, HeadFound):
+                heads += 1
+            elif found.revision is not None:
                 revision = found.revision
-                course.sums.take(marked(found, revision), young=revision.at > course.horizon)
-        heads = sum(isinstance(found, HeadFound) for found in rows)
+                course.sums.take(marked(found, revision), young=revision.at > horizon)
         course.count(items=heads, revisions=len(rows) - heads)
         if not pages.more():
             check.finish()
+        heads_differ = heads_differ or any(each.derived for each in check.findings)
         course.found(*(each for each in check.findings if tell_heads or not each.derived))
         check.findings.clear()
         check.repairs.clear()
         if rows and isinstance(rows[-1], HeadFound):
             course.move(item=pages.after)
+    return heads_differ
 
 
 def _scope(course: Course, tenant: str, scope: str) -> Flow[None]:
@@ -186,7 +197,7 @@ def _scope(course: Course, tenant: str, scope: str) -> Flow[None]:
         course.found(*findings)
 
 
-def _revisions(course: Course, tenant: str, rows: tuple[LogRow, ...]) -> Flow[None]:
+def _revisions(course: Course, tenant: str, rows: Sequence[LogRow]) -> Flow[None]:
     told = [
         (Ref(effect.namespace, effect.id, effect.revision), place, mark)
         for row in rows

@@ -1,5 +1,6 @@
 """What can be asked of a backend. Every answer is a page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
@@ -16,7 +17,7 @@ Row = TypeVar("Row", covariant=True)
 class Page(Generic[Row]):
     """Rows in the query's order; `more` says that further rows may stand behind the last."""
 
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     more: bool = False
 
 

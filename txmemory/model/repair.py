@@ -39,7 +39,7 @@ class FoldedHead(NamedTuple):
 
     def accepts(self, head: HeadState) -> bool:
         """Whether a head is what follows."""
-        return head.added in self.added and head._replace(added=self.head.added) == self.head
+        return head.added in self.added and head[:-1] == self.head[:-1]
 
 
 class ScopeState(NamedTuple):

@@ -110,7 +110,10 @@ class Logged(Query[LogRow]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Unscoped(Query[LogRow]):
-    """The log by row, behind `after`; only events without a place in a scope are read, of others it is told."""
+    """The log by row, behind `after`: events without a place in a scope. Of others it is told at most where they are.
+
+    The next page begins behind the last row, and there may be more as long as there is one.
+    """
 
     tenant: str
     after: int = LEAST

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from txmemory.model.address import Address, namespace_from
-from txmemory.model.event import Event
 from txmemory.model.finding import Finding, FindingKind
 from txmemory.model.item import Revision
 from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadRepair, ScopeState
@@ -54,21 +53,17 @@ class ScopeCheck:
         if event.at < before.last_at or told < before.fence or found.row <= self._number:
             self._broken("event_out_of_order", seq)
         self._number = found.row
-        self.now = _Folded(state, *self._keys(event, found.applied))
+        applied, open = self.now.applied, self.now.open
+        if event.kind == "record":
+            if found.applied == seq:
+                applied += 1
+            else:
+                open += key_mark(event.key or "")
+        elif event.kind == "forget":
+            open -= key_mark(event.key or "")
+        self.now = _Folded(state, applied, open)
         if self.row is not None and seq == self.row.state.seq:
             self._then = self.now
-
-    def _keys(self, event: Event, applied: int | None) -> tuple[int, int]:
-        _, count, open = self.now
-        if event.kind == "record" and applied == event.seq:
-            return count + 1, open
-        match event.kind:
-            case "record":
-                return count, open + key_mark(event.key or "")
-            case "forget":
-                return count, open - key_mark(event.key or "")
-            case _:
-                return count, open
 
     def finish(self) -> None:
         """There are no more."""
@@ -132,9 +127,9 @@ class ItemCheck:
             self.finish()
             self._place = place
         if isinstance(found, RevisionFound):
-            self._revision(found)
+            self._revision(found, place)
         else:
-            self._head(found)
+            self._head(found, place)
             self._place = None
             self._restart()
 
@@ -145,8 +140,8 @@ class ItemCheck:
             self._place = None
         self._restart()
 
-    def _revision(self, found: RevisionFound) -> None:
-        place, revision = (found.namespace, found.id), found.revision
+    def _revision(self, found: RevisionFound, place: tuple[str, str]) -> None:
+        revision = found.revision
         if found.number != self._number + 1:
             self._broken("revision_missing", place, self._number + 1)
         self._number = found.number
@@ -163,8 +158,8 @@ class ItemCheck:
             return tombstone.revision > 1
         return self._folded.head.live and self._folded.head.created_at == tombstone.created_at
 
-    def _head(self, found: HeadFound) -> None:
-        place, head = (found.namespace, found.id), found.head
+    def _head(self, found: HeadFound, place: tuple[str, str]) -> None:
+        head = found.head
         if self._folded is None and self._number == 0:
             if head is not None and head.revision > 0:
                 self._broken("revision_missing", place, head.revision)

@@ -61,9 +61,10 @@ def _fold_scope(state: Folded, event: Event, scope: str) -> None:
 
 def scope_after(state: ScopeState, event: Event) -> ScopeState:
     """A scope's row as the next of its events leaves it. A generation that was not kept is the first."""
-    fence = Fence(event.generation or 0, event.token or 0)
-    sealed = state.sealed or event.kind == "seal"
-    return ScopeState(max(state.fence, fence), event.seq or 0, event.at, sealed)
+    fence, told = state.fence, (event.generation or 0, event.token or 0)
+    if told > fence:
+        fence = Fence(*told)
+    return ScopeState(fence, event.seq or 0, event.at, state.sealed or event.kind == "seal")
 
 
 def folded_scope(events: Iterable[Event]) -> ScopeState:
@@ -102,18 +103,8 @@ def head_after(folded: FoldedHead | None, revision: Revision) -> FoldedHead:
         added = (place, *folded.added)  # by the clock it may have been there still: `at` may be ahead of it
     else:
         added = folded.added
-    head = HeadState(
-        revision=revision.revision,
-        live=True,
-        kind=item.kind,
-        attributes=item.attributes_text,
-        created_at=revision.created_at,
-        updated_at=revision.at,
-        expires_at=item.expires_at,
-        importance=item.importance,
-        added=added[0],
-    )
-    return FoldedHead(head, added)
+    said = item.kind, item.attributes_text, revision.created_at, revision.at, item.expires_at, item.importance
+    return FoldedHead(HeadState(revision.revision, True, *said, added[0]), added)  # noqa: FBT003 - as it is spelled
 
 
 _NOTHING = HeadState(

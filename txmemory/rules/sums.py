@@ -13,10 +13,11 @@ def mark(
     namespace: str, id: str, revision: int, reason: str, commitment: bytes | None, at: int, by: str | None
 ) -> int:
     """64 bits over what an event says of a revision, the same for what the revision itself says."""
-    who = "-" if by is None else f"={by}"
-    spelled = f"{len(namespace)},{len(id)},{len(who)},{revision},{at},{reason},{namespace}{id}{who}"
-    plain = spelled.encode("utf-8", "surrogatepass") + (commitment or b"")
-    return _from_bytes(blake2b(plain, digest_size=8).digest(), "little")
+    who = "-" if by is None else f"{len(by)}:{by}"
+    spelled = f"{len(namespace)},{len(id)},{revision},{at},{reason},{namespace}{id}{who}"
+    plain = spelled.encode("utf-8", "surrogatepass")
+    bound = plain if commitment is None else plain + commitment
+    return _from_bytes(blake2b(bound, digest_size=8).digest(), "little")
 
 
 def key_mark(key: str) -> int:

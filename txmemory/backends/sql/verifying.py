@@ -1,20 +1,20 @@
 """What verify and rebuild ask, each as one statement."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Generic
+from typing import Any, Generic, overload
 
 from sqlalchemy import (
     ColumnElement,
     FromClause,
     Table,
     bindparam,
-    case,
     cast,
     exists,
     func,
     literal_column,
     null,
+    or_,
     select,
     tuple_,
     union,
@@ -78,7 +78,7 @@ class VerifyStatements(Generic[Statement]):
                 return self.logged(ended=bool(ended)), ({**here, **ended},), page(logged_from, limit)
             case Unscoped(tenant=tenant, after=after, limit=limit):
                 behind = {"tenant": tenant, "after": after, "rows": limit + 1}
-                return self.unscoped, (behind,), page(unscoped_from, limit)
+                return self.unscoped, ({**behind, "rows": limit},), lambda found: _window(found[0])
             case Ledger(tenant=tenant, scope=scope, after=after, limit=limit):
                 behind = {"tenant": tenant, "scope": scope, "after": after, "rows": limit + 1}
                 return self.ledger, (behind,), page(key_from, limit)
@@ -185,11 +185,14 @@ class VerifyStatements(Generic[Statement]):
 
     @cached_property
     def unscoped(self) -> Statement:
-        """The log by row; effects, which are long, only of events that have no place in a scope."""
+        """Of the next rows of the log those without a place in a scope, and the last one whatever it is."""
         event = self._tables.event
-        long = case((event.c.scope.is_(None), event.c.effects)).label("effects")
-        columns = [long if name == "effects" else name for name in LOG_COLUMNS]
-        return self._compile(self._onward(event, columns, [event.c.row], [bindparam("after")])[1])
+        after: list[Any] = [bindparam("after")]
+        last = self._onward(event, ["row"], [event.c.row], after)[1].subquery()
+        rows = self._onward(event, LOG_COLUMNS, [event.c.row], after)[1].subquery()
+        ends = select(func.max(last.c.row)).scalar_subquery()
+        kept = or_(rows.c.scope.is_(None), rows.c.seq.is_(None), rows.c.row == ends)
+        return self._compile(select(*rows.c).where(kept))
 
     @cached_property
     def ledger(self) -> Statement:
@@ -267,9 +270,37 @@ def _as_revision(item: Table, revision: Table) -> list[ColumnElement[Any]]:
     return [*columns, *own]
 
 
+class Decoding(Sequence[Any]):
+    """Rows that are made of what was read as they are asked for: a page of all of them is much to keep."""
+
+    def __init__(self, make: Callable[[Row], Any], rows: Rows) -> None:
+        self._make = make
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._make, self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Any: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Decoding": ...
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return Decoding(self._make, self._rows[place])
+        return self._make(self._rows[place])
+
+
 def page(make: Callable[[Row], Any], limit: int) -> Callable[[Sequence[Rows]], Page[Any]]:
     """How the rows of one binding make a page."""
-    return lambda found: Page(tuple([make(row) for row in found[0][:limit]]), more=len(found[0]) > limit)
+    return lambda found: Page(Decoding(make, found[0][:limit]), more=len(found[0]) > limit)
+
+
+def _window(found: Rows) -> Page[Any]:
+    """The rows of a part of the log, of which the last one is always told: where there is none the log has ended."""
+    return Page(sorted([unscoped_from(row) for row in found]), more=bool(found))
 
 
 def _found(places: Sequence[str], found: Sequence[Rows]) -> Page[RevisionFound]:
