@@ -14,7 +14,7 @@ from txmemory.flow.requests import Flow, Pause, Request
 from txmemory.model.commit import Commit, Finished, Overtaken, Transaction
 from txmemory.model.lease import Reset
 from txmemory.model.refusal import Contended, OutcomeUnknown, Unavailable
-from txmemory.port import AsyncBackend, Backend, Busy, Closed, Down, Fault, Lost
+from txmemory.port import AsyncBackend, Backend, Busy, Closed, Corrupted, Down, Fault, Lost
 from txmemory.rules.planning import resendable
 
 Answer = TypeVar("Answer")
@@ -127,6 +127,9 @@ def run(flow: Flow[Answer], backend: Backend, patience: Patience) -> Answer:
                 answer = _once(attempts, backend)
             except Fault as fault:
                 answer = _again(fault, attempts, backend)
+    except Corrupted as damage:
+        damage.__context__ = None  # a driver's error quotes rows, also where no traceback shows it
+        raise
     finally:
         flow.close()
 
@@ -164,6 +167,9 @@ async def run_async(flow: Flow[Answer], backend: AsyncBackend, patience: Patienc
                 answer = await _once_async(attempts, backend)
             except Fault as fault:
                 answer = await _again_async(fault, attempts, backend)
+    except Corrupted as damage:
+        damage.__context__ = None  # a driver's error quotes rows, also where no traceback shows it
+        raise
     finally:
         flow.close()
 

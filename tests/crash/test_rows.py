@@ -84,8 +84,9 @@ def test_a_batch_whose_third_row_fails_stores_none_and_the_store_goes_on(tmp_pat
         )
     batch = [Memory("after", id=id) for id in "abcd"]
     with opened(path) as store, closing(sqlite3.connect(path)) as connection:
-        with pytest.raises(Corrupted):  # an error that our own statements never make
+        with pytest.raises(Corrupted) as met:  # an error that our own statements never make
             store.store_all(batch) if call == "store_all" else store.swap(batch, ["e"])
+        assert (met.value.__cause__, met.value.__context__) == (None, None)  # which would quote the row
         assert snapshot(path) == before
         must(store.store_all([Memory("after", id="d")]))
         connection.execute("DROP TRIGGER third")
