@@ -1,6 +1,7 @@
 """The only place that waits: runs a flow over a backend, with retries and a deadline."""
 
 import asyncio
+import logging
 import random
 import threading
 import time
@@ -18,6 +19,7 @@ from txmemory.port import AsyncBackend, Backend, Busy, Closed, Corrupted, Down, 
 from txmemory.rules.planning import resendable
 
 Answer = TypeVar("Answer")
+_log = logging.getLogger("txmemory")
 LEAST = 0.05
 """Seconds that another attempt needs: one that the deadline cuts off would leave its outcome unknown."""
 
@@ -194,7 +196,10 @@ async def _once_async(attempts: _Attempts, backend: AsyncBackend) -> object:
 
 
 class Repeating:
-    """Calls something again and again on a thread of its own, until it answers False or is stopped."""
+    """Calls something at intervals on a thread of its own, until it answers False or is stopped.
+
+    What takes as long as an interval, or longer, is called again at once.
+    """
 
     def __init__(self, call: Callable[[], bool], every: float) -> None:
         self._call = call
@@ -208,12 +213,17 @@ class Repeating:
         self._thread.start()
 
     def _repeat(self) -> None:
-        while not self._stopped.wait(self._every):
+        pause = self._every
+        while not self._stopped.wait(pause):
+            began = time.monotonic()
             try:
                 if not self._call():
                     return
             except Closed:
                 return
+            except Exception as error:  # noqa: BLE001  # a caller's clock, say: the next time it may be right
+                _log.warning("what is repeated raised %s", type(error).__name__)
+            pause = max(0.0, self._every - (time.monotonic() - began))
 
     def stop(self) -> None:
         """No call is under way any more when it returns."""
@@ -235,13 +245,18 @@ class AsyncRepeating:
         self._task = asyncio.get_running_loop().create_task(self._repeat())
 
     async def _repeat(self) -> None:
+        pause = self._every
         while True:
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(pause)
+            began = time.monotonic()
             try:
                 if not await self._call():
                     return
             except Closed:
                 return
+            except Exception as error:  # noqa: BLE001  # as above
+                _log.warning("what is repeated raised %s", type(error).__name__)
+            pause = max(0.0, self._every - (time.monotonic() - began))
 
     async def stop(self) -> None:
         """No call is under way any more when it returns."""

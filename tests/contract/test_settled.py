@@ -14,6 +14,7 @@ import pytest
 import txmemory
 from txmemory import AsOf, Memory, Store, must
 from txmemory.testing.clock import FakeClock
+from txmemory.testing.crashing import sharing
 from txmemory.testing.racing import race
 from txmemory.testing.roles import with_options
 from txmemory.testing.shared import new_schema
@@ -168,3 +169,27 @@ def test_a_file_that_has_become_read_only_is_read_as_of_a_time(path: Path) -> No
     with txmemory.open(f"sqlite:///{path}", clock=clock) as store:
         store._handle.backend.writer._connection.execute("PRAGMA query_only = 1")  # type: ignore[attr-defined]  # ours
         assert must(store.count(as_of=moment)) == AsOf(1, settled=False, at=moment)
+
+
+def test_in_a_file_what_a_batch_has_read_of_the_clock_settles_only_what_was_before_it(tmp_path: Path) -> None:
+    """L12: three calls share a transaction, each reads the clock, and none is committed yet."""
+    clock, times = FakeClock(), list[datetime]()
+
+    def ticking() -> datetime:
+        clock.advance(SECOND)
+        times.append(clock())
+        return times[-1]
+
+    with txmemory.open(f"sqlite:///{tmp_path / 'shared.db'}", clock=ticking) as store:
+        answers: list[tuple[datetime, AsOf[int]]] = []
+
+        def look(step: str, moment: str) -> None:
+            if (step, moment) == ("commit", "before"):
+                answers.extend([(at, must(store.count(as_of=at))) for at in [*times]])
+
+        calls = [partial(store.store, Memory("tea", id=id)) for id in "abcd"]
+        sharing(*calls, visit=look)
+        settled = [(at, answer.value) for at, answer in answers if answer.settled]
+        assert settled
+        assert [must(store.count(as_of=at)).value for at, _ in settled] == [value for _, value in settled]
+        assert not all(answer.settled for _, answer in answers)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from txmemory import Fence, Fenced, Held, Memory, Receipt, Store, either, must
-from txmemory.rules.leasing import name_of
+from txmemory.model.lease import name_of
 from txmemory.testing.clock import START, FakeClock
 
 TTL = timedelta(minutes=1)

@@ -10,7 +10,7 @@ import txmemory
 from tests.crash.sizes import size
 from tests.damage.damages import Damage, begins_a_scope, damaged, unfindable
 from tests.damage.grounds import DERIVED, Ground, derived, kinds
-from txmemory import must
+from txmemory import Fenced, Memory, either, must
 
 ITEM = ("item", "revision")
 
@@ -73,6 +73,28 @@ def test_a_rebuild_restores_every_head_key_and_scope(ground: Ground) -> None:
         assert kinds(store) == set()
         again = must(store.rebuild(of="store"))
         assert (again.scopes, again.keys, again.heads) == (0, 0, 0)
+
+
+def test_a_scope_that_has_lost_its_row_and_its_first_event_gets_a_row_with_its_fence(ground: Ground) -> None:
+    """A token that was outweighed stays so, and no seq is given twice, though the scope is not whole."""
+    with txmemory.open(ground.url) as store:
+        for key in ("first", "second"):
+            must(store.writer("mended", 9).write(key, [Memory("tea")]))
+        ground.run("DELETE FROM {scope} WHERE scope = 'mended'", {})
+        ground.run("DELETE FROM {event} WHERE scope = 'mended' AND seq = 1", {})
+        assert must(store.rebuild()).scopes == 1
+        assert kinds(store) >= {"events_missing"}
+        assert isinstance(either(store.writer("mended", 8).write("late", [Memory("late")])), Fenced)
+        assert must(store.writer("mended", 9).write("third", [Memory("tea")])).outcome.seq == 3
+
+
+def test_a_scope_whose_fence_was_raised_is_free_to_claim(ground: Ground) -> None:
+    """Nobody holds it, though its row said so: the token that had been issued is outweighed."""
+    with txmemory.open(ground.url) as store:
+        claim = must(store.claim("mended", "ada"))
+        ground.run("UPDATE {scope} SET token = 0 WHERE scope = 'mended'", {})
+        assert must(store.rebuild()).scopes == 1
+        assert must(store.claim("mended", "bob")).token == claim.token + 1
 
 
 SHOWN: dict[str, Callable[[Ground], Any]] = {

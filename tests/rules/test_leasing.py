@@ -25,6 +25,8 @@ from txmemory.model.lease import (
     Unheld,
     Withheld,
     checked_holder,
+    name_of,
+    named,
     scope_of,
 )
 from txmemory.model.limits import TOKEN_MOST
@@ -40,12 +42,11 @@ from txmemory.model.refusal import (
     Unavailable,
 )
 from txmemory.model.verifying import At, RevisionFound
-from txmemory.rules import leasing
 from txmemory.rules.leasing import Claimed, Ruling, makes_a_row, ruled
 from txmemory.rules.settling import Unexpected
 
 NOW, TTL = 1_000_000_000, 30_000_000
-ADA, BOB = "ada#1", "bob#2"
+ADA, BOB = named("ada", "1"), named("bob", "2")
 CLAIM = Claim("t", "run", ADA, TTL)
 HELD = Claimed(Fence(1, 5), ADA, NOW + 10)
 PRESENTER = Presenter("run", 5, 1, ADA)
@@ -94,6 +95,16 @@ def test_a_lapsed_claim_is_taken_only_where_one_has_lapsed_so_long_ago() -> None
         assert isinstance(ruled(sweep, row, NOW).met, Withheld)
     assert ruled(sweep, HELD._replace(lease_until=NOW - 10), NOW).met == Granted(Fence(1, 6), NOW + TTL)
     assert (makes_a_row(CLAIM), makes_a_row(sweep), makes_a_row(RENEW)) == (True, False, False)
+
+
+def test_a_sweep_whose_answer_was_lost_finds_its_own_claim_and_no_other_live_one() -> None:
+    """F12: sent again it is granted what it was granted, though that has not lapsed."""
+    sweep = replace(CLAIM, lapsed=1)
+    lapsed = Claimed(Fence(0, 1), BOB, NOW - 5)
+    first = ruled(sweep, lapsed, NOW)
+    assert first.met == Granted(Fence(0, 2), NOW + TTL)
+    assert ruled(sweep, first.left, NOW).met == first.met
+    assert ruled(replace(sweep, holder=BOB), first.left, NOW).met == Withheld(ADA, NOW + TTL)
 
 
 def test_another_timeline_of_the_server_raises_the_generation_also_of_one_s_own_claim() -> None:
@@ -174,8 +185,8 @@ def test_wrong_leases_are_refused_when_they_are_built() -> None:
 
 
 def test_a_holder_is_told_by_the_name_that_it_gave() -> None:
-    assert leasing.name_of(leasing.named("a#b", "12")) == "a#b"
-    assert (leasing.name_of("alone"), leasing.name_of(None)) == ("alone", "")
+    assert name_of(named("a#b", "12")) == "a#b"
+    assert (name_of("alone"), name_of(None)) == ("alone", "")
 
 
 def driven(flow: Generator[Any, Any, Any], *answers: object) -> Any:

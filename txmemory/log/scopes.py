@@ -130,8 +130,8 @@ def _unexplained(tenant: str, scope: str, key: str) -> Finding:
 
 
 def _mended(finding: Finding, keys: set[str], *, whole: bool) -> bool:
-    """Whether a rebuild restores it: where events are missing it only raises the fence."""
-    if finding.kind == "fence_lowered":
+    """Whether a rebuild restores it: where events are missing it only sees to it that there is a fence."""
+    if finding.kind in ("fence_lowered", "scope_missing"):
         return True
     return finding.derived and whole and (finding.key is None or finding.key in keys)
 

@@ -20,6 +20,7 @@ from txmemory.model.verifying import (
     LogRow,
     RevisionFound,
     Scopes,
+    StrayKeys,
     Tenants,
     Unscoped,
 )
@@ -195,6 +196,18 @@ def _scope(course: Course, tenant: str, scope: str) -> Flow[None]:
     if rows or check.seq:
         findings, _ = yield from judged(tenant, check)
         course.found(*findings)
+    else:
+        yield from _strays(course, tenant, scope)
+
+
+def _strays(course: Course, tenant: str, scope: str) -> Flow[None]:
+    """Keys of a scope of which there is nothing else."""
+    after, more = "", True
+    while more:
+        page = yield from ask(StrayKeys(tenant, (scope, after), scope))
+        course.found(*(Finding("key_unexplained", tenant, scope, key=row.key) for row in page.rows))
+        more = page.more
+        after = page.rows[-1].key if more else ""
 
 
 def _revisions(course: Course, tenant: str, rows: Sequence[LogRow]) -> Flow[None]:

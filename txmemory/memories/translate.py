@@ -13,6 +13,7 @@ from txmemory.model.canonical import checked_integer
 from txmemory.model.commit import Guard, Put
 from txmemory.model.event import Reason
 from txmemory.model.item import Revision, Stored, moment
+from txmemory.model.lease import name_of
 
 Source = Memory | Ref | str | tuple[str, int]
 """What a replacement ends: a memory as it was read, a ref of an outcome, an id, or an id at a revision."""
@@ -111,8 +112,12 @@ def _source(namespace: Namespace, source: Source) -> Guard:
 
 def history_from(revisions: Sequence[Revision]) -> list[HistoryEntry]:
     """A history, oldest first, as the caller sees it: each revision ends with the next."""
-    ends = [Ended(moment(each.at), each.by, cast(Reason, each.reason)) for each in revisions[1:]]
+    ends = [Ended(moment(each.at), _by(each), cast(Reason, each.reason)) for each in revisions[1:]]
     return [_entry(each, ended) for each, ended in zip_longest(revisions, ends)]
+
+
+def _by(revision: Revision) -> str | None:
+    return None if revision.by is None else name_of(revision.by)
 
 
 def _entry(revision: Revision, ended: Ended | None) -> HistoryEntry:
@@ -121,4 +126,4 @@ def _entry(revision: Revision, ended: Ended | None) -> HistoryEntry:
         stored = Stored(revision.address, revision.revision, revision.item, revision.created_at)
         memory = Memory.found(stored)
     reason = cast(Reason, revision.reason)
-    return HistoryEntry(revision.revision, memory, moment(revision.at), revision.by, reason, ended)
+    return HistoryEntry(revision.revision, memory, moment(revision.at), _by(revision), reason, ended)

@@ -127,3 +127,18 @@ class Raised:
 
 
 LeaseMet = Granted | Withheld | Unheld | Released | Raised
+
+
+_NONCE = "\x1f"
+"""Between a holder's name and what tells two of one name apart: a control character that no name has."""
+
+
+def named(holder: str, nonce: str) -> str:
+    """The holder of one opened store, or of one run: two processes of one name are two holders."""
+    return f"{holder}{_NONCE}{nonce}"
+
+
+def name_of(holder: str | None) -> str:
+    """The name that a holder was given by its caller."""
+    name, _, nonce = (holder or "").rpartition(_NONCE)
+    return name or nonce

@@ -68,7 +68,7 @@ class ScopeRepair(NamedTuple):
     state: ScopeState
     keys: tuple[tuple[str, int | None], ...]
     whole: bool
-    """False where events are missing: then only the fence is raised."""
+    """False where events are missing: then there has to be a row, and its fence is raised, and that is all."""
 
     def __repr__(self) -> str:
         """Nothing of the caller's."""

@@ -24,6 +24,7 @@ from txmemory.model.lease import (
     Reset,
     Unheld,
     Withheld,
+    name_of,
 )
 from txmemory.model.limits import TOKEN_MOST
 from txmemory.model.refusal import (
@@ -41,8 +42,6 @@ from txmemory.rules.settling import Accident, Delayed, Unexpected, delayed
 ClaimRefusal = Held | Fenced | Sealed | Delayed
 RenewRefusal = Fenced | LeaseLost | Sealed | Delayed
 ResetRefusal = Fenced | Contended | OutcomeUnknown | Unavailable
-_NONCE = "#"
-"""Between a holder's name and what tells two of one name apart."""
 
 
 class Claimed(NamedTuple):
@@ -106,12 +105,14 @@ def _claim(claim: Claim, row: Claimed | None, now: int, timeline: int | None) ->
     if row.sealed:
         return Ruling(None, None, Finished())
     until = row.lease_until
-    if claim.lapsed is not None and (until is None or until > now - claim.lapsed):
+    live = until is not None and until > now
+    own = live and row.holder == claim.holder  # an earlier attempt may have been granted, and its answer lost
+    if claim.lapsed is not None and not own and (until is None or until > now - claim.lapsed):
         return Ruling(None, None, Withheld(row.holder, until or 0))
     elsewhere = claim.timeline and row.timeline is not None and row.timeline != timeline
-    if until is not None and until > now and row.holder != claim.holder:
+    if until is not None and live and not own:
         return Ruling(None, None, Withheld(row.holder, until))
-    if until is not None and until > now and not elsewhere:
+    if until is not None and own and not elsewhere:
         left = row._replace(lease_until=max(until, now + claim.ttl))
         return Ruling(left, None, Granted(row.fence, left.lease_until or 0))
     generation, token = row.fence
@@ -131,17 +132,6 @@ def _not_held(presenter: Presenter, row: Claimed | None) -> Overtaken | Finished
     if row.sealed:
         return Finished()
     return Unheld() if row.lease_until is None or row.holder != presenter.holder else None
-
-
-def named(holder: str, nonce: str) -> str:
-    """The holder of one opened store: two processes of one name are two holders."""
-    return f"{holder}{_NONCE}{nonce}"
-
-
-def name_of(holder: str | None) -> str:
-    """The name that a holder was given by its caller."""
-    name, _, nonce = (holder or "").rpartition(_NONCE)
-    return name or nonce
 
 
 def claimed(reply: LeaseReply | Accident) -> Result[Granted, ClaimRefusal]:

@@ -25,10 +25,10 @@ Other = TypeVar("Other")
 MEMORIES: Namespace = ("memories",)
 
 
-def ttl_of(ttl: timedelta) -> int:
-    """A lease's length in microseconds."""
+def ttl_of(ttl: timedelta, name: str = "ttl") -> int:
+    """A length of time in microseconds."""
     if not isinstance(ttl, timedelta):
-        raise TypeError("ttl must be a timedelta")
+        raise TypeError(f"{name} must be a timedelta")
     return ttl // timedelta(microseconds=1)
 
 
@@ -105,6 +105,10 @@ class Handle(Generic[AnyBackend]):
     """Whether a claim looks at the timeline of the server."""
     joined: bool = False
     """Whether what it does is part of a caller's transaction."""
+
+    def apart(self) -> "Handle[AnyBackend]":
+        """The same as a holder of its own, whoever else has its name."""
+        return replace(self, nonce=token_hex(6))
 
     def over(self, backend: Other) -> "Handle[Other]":
         """The same over a backend that is in a caller's transaction, where nothing can be tried again."""

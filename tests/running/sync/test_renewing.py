@@ -1,11 +1,13 @@
 # Generated from ../aio/test_renewing.py by scripts/generate. Do not edit.
 """A run's lease in real time: it is renewed in the background, and its loss stops the run's writes here."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+
+import pytest
 
 import txmemory
 from tests.running.places import Place, renewing, until
-from txmemory import Fenced, Held, LeaseLost, Memory, Receipt, either, must
+from txmemory import Fenced, Held, LeaseLost, Memory, Receipt, Run, either, must
 
 TTL = timedelta(seconds=1)
 LONG = timedelta(hours=1)
@@ -24,9 +26,7 @@ def test_a_run_outlives_its_lease_several_times_while_it_is_renewed(place: Place
         assert must(other.claim("run", "bob")).token == run.token + 1
 
 
-def test_a_run_that_cannot_be_renewed_stops_by_itself_and_goes_on_when_nobody_took_over(
-    place: Place,
-) -> None:
+def test_a_run_that_cannot_be_renewed_stops_by_itself_for_good_and_is_run_again(place: Place) -> None:
     """Its own monotonic clock says so, with no answer from anywhere, and nothing is sent."""
     with txmemory.open(place.url) as opened:
         store = opened.tenant(place.tenant)
@@ -34,8 +34,58 @@ def test_a_run_that_cannot_be_renewed_stops_by_itself_and_goes_on_when_nobody_to
             with place.blocked():
                 until(lambda: not run.valid)
                 assert either(run.writer.write("step", [Memory("tea")])) == LeaseLost()
-            until(lambda: run.valid)
-            assert isinstance(either(run.writer.write("step", [Memory("tea")])), Receipt)
+            again = either(store.run("run", "ada", LONG))
+            while isinstance(again, Held):  # by the database's clock it has not lapsed yet
+                again = either(store.run("run", "ada", LONG))
+            assert isinstance(again, Run)
+            with again:
+                assert either(run.writer.write("step", [Memory("tea")])) == LeaseLost()
+                assert isinstance(either(again.writer.write("step", [Memory("tea")])), Receipt)
+
+
+def test_two_runs_of_one_name_in_one_store_are_two_holders(place: Place) -> None:
+    """Threads and tasks of one worker, say: one of them is at it."""
+    with txmemory.open(place.url) as opened:
+        store = opened.tenant(place.tenant)
+        with must(store.run("run", "ada", LONG)) as run:
+            met = either(store.run("run", "ada", LONG))
+            assert isinstance(met, Held)
+            assert met.holder == "ada"
+            assert isinstance(either(run.writer.write("step", [Memory("tea", id="tea")])), Receipt)
+            assert [entry.by for entry in must(store.history("tea"))] == ["ada"]
+
+
+def test_a_renewal_that_raises_is_not_the_last_one(place: Place) -> None:
+    """A caller's clock that fails once; the run goes on, and its lease is renewed."""
+    failing: list[Exception] = []
+
+    def clock() -> datetime:
+        if failing:
+            raise failing.pop()
+        return datetime.now(UTC)
+
+    with txmemory.open(place.url, clock=clock) as opened:
+        store = opened.tenant(place.tenant)
+        with must(store.run("run", "ada", TTL)) as run:
+            failing.append(LookupError("the clock's own"))
+            first = run.until
+            until(lambda: run.until > first + TTL)
+            assert run.valid
+
+
+def test_a_store_that_is_closed_inside_a_run_hides_nothing_that_the_block_raised(place: Place) -> None:
+    """Then the lease lapses."""
+    opened = txmemory.open(place.url).__enter__()
+    run = must(opened.tenant(place.tenant).run("run", "ada", TTL))
+
+    def working() -> None:
+        with run:
+            opened.close()
+            raise LookupError("the caller's own")
+
+    with pytest.raises(LookupError):
+        working()
+    assert not run.valid
 
 
 def test_a_run_whose_scope_was_taken_over_learns_of_it_by_its_renewal(place: Place) -> None:

@@ -20,8 +20,6 @@ def mended(state: State, repair: Repair) -> Mended:
 def _scope(state: State, tenant: str, repair: ScopeRepair) -> tuple[int, int]:
     place = tenant, repair.scope
     before = state.scopes.get(place)
-    if before is None and not repair.whole:
-        return 0, 0
     mending = ScopeMending(repair)
     page = answer(state, Logged(tenant, (repair.scope, mending.seq), repair.scope, len(state.events) + 1))
     for row in page.rows:
@@ -29,6 +27,8 @@ def _scope(state: State, tenant: str, repair: ScopeRepair) -> tuple[int, int]:
     known = repair.state if before is None else ScopeState(before.standing.fence, *before.row)
     after = mending.row(known)
     holder = before.standing.holder if before is not None and after.fence == known.fence else None
+    if holder is None:
+        state.lease(place, None)
     row_after = ScopeRow(after.seq, after.last_at, after.sealed)
     state.scopes[place] = Scope(Standing(after.fence, holder), row_after)
     ledger = state.ledger.setdefault(place, {})

@@ -62,7 +62,9 @@ BEGIN
             met := 'closed';
             RETURN;
         END IF;
-        IF p_lapsed IS NOT NULL AND (v_row.lease_until IS NULL OR v_row.lease_until > v_now - p_lapsed) THEN
+        -- one's own live claim is what an earlier attempt was granted, whose answer was lost
+        IF p_lapsed IS NOT NULL AND (v_row.lease_until IS NULL OR (v_row.lease_until > v_now - p_lapsed AND
+           (v_row.lease_until <= v_now OR p_holder IS DISTINCT FROM v_row.holder))) THEN
             met := 'withheld';
             RETURN;
         END IF;

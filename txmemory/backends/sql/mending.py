@@ -61,8 +61,6 @@ class MendStatements(Generic[Statement]):
         here = {"tenant": tenant, "scope": repair.scope}
         row, made = (yield self.lock_scope, here), 0
         if not row:
-            if not repair.whole:
-                return 0, 0
             fence, seq, last_at, sealed = repair.state
             values = {"seq": seq, "last_at": last_at, "sealed": int(sealed)}
             yield self.make_scope, {**here, "generation": fence.generation, "token": fence.token, **values}

@@ -112,8 +112,3 @@ def _sound(revision: Revision, entry: Sequence[Any]) -> bool:
         return bool(reason == "stored" and item.attributes_text == attributes)
     content = (kind, text, data, attributes, expires_at, importance, embedding)
     return content == (None,) * 7 and not bytes(salt) and reason in ENDS
-
-
-def flat(found: Sequence[Sequence[Any]]) -> list[Any]:
-    """The rows of every binding."""
-    return [row for rows in found for row in rows]

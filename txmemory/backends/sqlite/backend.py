@@ -1,6 +1,7 @@
 """The SQLite backend: commits go through the one writer, reads over connections of their own."""
 
 import asyncio
+import math
 import threading
 import time
 import weakref
@@ -19,6 +20,7 @@ from txmemory.backends.sqlite.reading import Readers
 from txmemory.backends.sqlite.writer import Writer
 from txmemory.model.commit import Commit, RemoveWhere, Reply, Reported, Transaction
 from txmemory.model.query import Page, Query, Settled
+from txmemory.model.verifying import Intact
 from txmemory.port import Busy, Closed
 
 Row = TypeVar("Row")
@@ -144,7 +146,7 @@ class Sqlite:
 
     def told(self, busy: Busy) -> Busy:
         """The same, and who holds the file."""
-        return Busy(busy.code, held_by=writers_of(self.writer.place.path))
+        return Busy(busy.code, raced=busy.raced, held_by=writers_of(self.writer.place.path))
 
     def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows."""
@@ -218,7 +220,10 @@ class AsyncSqlite:
     async def read(self, query: Query[Row], deadline: float) -> Page[Row]:
         """Answers from committed rows, on a thread."""
         self._backend.lifetime.check()
-        ends = time.monotonic() + deadline
+        whole = isinstance(
+            query, Intact
+        )  # of a large file it takes as long as reading it does, which nobody waits for
+        ends = math.inf if whole else time.monotonic() + deadline
         return await _on(self._readers, lambda: self._backend.read(query, deadline), ends)
 
     def joined(self, connection: object) -> AsyncJoinedSqlite:

@@ -90,7 +90,8 @@ class Writer:
         self._statements = statements
         self._clock = clock
         self._locked_at: int | None = None
-        """The clock as it was last read while the file's write lock was held: what was older is committed since."""
+        """The clock as it was first read in the last transaction: what is older was committed before that began."""
+        self._first_reading = True
         self._identity = place.identity()
         self._held: object = self._identity or self  # a database in memory is nobody else's
         hold(self._held)
@@ -163,6 +164,7 @@ class Writer:
             except sqlite3.Error:
                 return False
             try:
+                self._first_reading = True
                 self._now()
             finally:
                 self._undo(connection)
@@ -173,7 +175,9 @@ class Writer:
     def _now(self) -> int:
         """The clock, which is read under the write lock alone."""
         now = self._clock()
-        self._locked_at = now
+        if self._first_reading or self._locked_at is None or now < self._locked_at:
+            self._locked_at = now
+        self._first_reading = False
         return now
 
     def stop(self) -> None:
@@ -238,6 +242,7 @@ class Writer:
                 self.begin(connection, patience)
             except sqlite3.Error as error:
                 raise _NotBegun(fault_of(error)) from None
+            self._first_reading = True
             changes = connection.total_changes
             replies = self._carried_out(commits)
             if connection.total_changes > changes:

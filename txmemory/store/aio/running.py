@@ -1,6 +1,7 @@
 """Runs: a claimed scope at work, and its steps."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Self
@@ -13,7 +14,7 @@ from txmemory.memories.bounds import Bounds
 from txmemory.memories.values import Memory
 from txmemory.model.outcome import Receipt
 from txmemory.model.refusal import Fenced, LeaseLost, Sealed
-from txmemory.port import AsyncBackend
+from txmemory.port import AsyncBackend, Closed
 from txmemory.rules.settling import StepRefusal, unconditional
 from txmemory.store.aio.claiming import AsyncClaim
 from txmemory.store.aio.writer import AsyncWriter
@@ -24,7 +25,8 @@ class AsyncRun:
     """A claimed scope at work: `with` it, and it is renewed in the background, and released at the end.
 
     Made by `AsyncStore.run`. When its lease is lost, because somebody else took the scope over or because it could
-    not be renewed in time, its writers answer `LeaseLost` and send nothing; what was under way its token fences.
+    not be renewed in time, its writers answer `LeaseLost` and send nothing, from then on for good; what was under way
+    its token fences.
     """
 
     def __init__(self, claim: AsyncClaim, handle: Handle[AsyncBackend], ttl: float) -> None:
@@ -43,9 +45,12 @@ class AsyncRun:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._renewing.stop()
         self._lost = True
-        await self._claim.release()
+        try:
+            await self._renewing.stop()
+        finally:
+            with suppress(Closed):  # the block may have closed the store: then the lease lapses
+                await self._claim.release()
 
     @property
     def scope(self) -> str:
@@ -69,8 +74,9 @@ class AsyncRun:
 
     @property
     def valid(self) -> bool:
-        """Whether it still has its lease, as far as is known here without asking."""
-        return not self._lost and self._claim.valid
+        """Whether it still has its lease, as far as is known here without asking; once False it stays so."""
+        self._lost = self._lost or not self._claim.valid
+        return not self._lost
 
     @property
     def writer(self) -> AsyncWriter:
@@ -86,10 +92,12 @@ class AsyncRun:
 
     async def _renew(self) -> bool:
         """Whether there is anything left to renew; what could not be reached is asked again."""
+        if not self.valid:
+            return False
         result = await self._claim.renew()
         if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost | Sealed):
             self._lost = True
-        return not self._lost
+        return self.valid
 
     async def step(
         self, key: str, produce: Callable[[], Awaitable[Iterable[Memory]]], *, bounds: Bounds | None = None

@@ -39,10 +39,13 @@ class Checking:
         Of this tenant; of this namespace (`of="namespace"`), of one scope, or of all that the database holds
         (`of="store"`). It reads page after page, as committed, and may run beside any load: what is written meanwhile
         is no difference. `progress` is called between two pages, with a checkpoint: given as `begun` to another such
-        call, in any process, that one goes on from there. `design/verify.md` says what each finding means, and what
+        call, in any process, that one goes on from there; a single scope is read at once, without either.
+        `design/verify.md` says what each finding means, and what
         none can tell.
         """
         part = self._handle.part(scope, of)
+        if scope is not None and (of != "tenant" or begun is not None or progress is not None):
+            raise ValueError("one scope is verified whole: it takes neither of nor begun nor progress")
         return self._checked(verifying.verify(part, verifying.started(part, begun, progress)))
 
     def rebuild(self, *, of: Extent = "tenant") -> Result[Rebuilt, ReadRefusal]:

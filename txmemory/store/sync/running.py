@@ -2,6 +2,7 @@
 """Runs: a claimed scope at work, and its steps."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Self
@@ -14,7 +15,7 @@ from txmemory.memories.bounds import Bounds
 from txmemory.memories.values import Memory
 from txmemory.model.outcome import Receipt
 from txmemory.model.refusal import Fenced, LeaseLost, Sealed
-from txmemory.port import Backend
+from txmemory.port import Backend, Closed
 from txmemory.rules.settling import StepRefusal, unconditional
 from txmemory.store.core import Handle, Step, refuse_uncallable
 from txmemory.store.sync.claiming import Claim
@@ -25,7 +26,8 @@ class Run:
     """A claimed scope at work: `with` it, and it is renewed in the background, and released at the end.
 
     Made by `Store.run`. When its lease is lost, because somebody else took the scope over or because it could
-    not be renewed in time, its writers answer `LeaseLost` and send nothing; what was under way its token fences.
+    not be renewed in time, its writers answer `LeaseLost` and send nothing, from then on for good; what was under way
+    its token fences.
     """
 
     def __init__(self, claim: Claim, handle: Handle[Backend], ttl: float) -> None:
@@ -44,9 +46,12 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._renewing.stop()
         self._lost = True
-        self._claim.release()
+        try:
+            self._renewing.stop()
+        finally:
+            with suppress(Closed):  # the block may have closed the store: then the lease lapses
+                self._claim.release()
 
     @property
     def scope(self) -> str:
@@ -70,8 +75,9 @@ class Run:
 
     @property
     def valid(self) -> bool:
-        """Whether it still has its lease, as far as is known here without asking."""
-        return not self._lost and self._claim.valid
+        """Whether it still has its lease, as far as is known here without asking; once False it stays so."""
+        self._lost = self._lost or not self._claim.valid
+        return not self._lost
 
     @property
     def writer(self) -> Writer:
@@ -87,10 +93,12 @@ class Run:
 
     def _renew(self) -> bool:
         """Whether there is anything left to renew; what could not be reached is asked again."""
+        if not self.valid:
+            return False
         result = self._claim.renew()
         if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost | Sealed):
             self._lost = True
-        return not self._lost
+        return self.valid
 
     def step(
         self, key: str, produce: Callable[[], Iterable[Memory]], *, bounds: Bounds | None = None

@@ -14,7 +14,7 @@ from txmemory.memories.values import Memory
 from txmemory.model import lease, limits
 from txmemory.model.canonical import checked_integer
 from txmemory.port import Backend
-from txmemory.rules.leasing import ClaimRefusal, ResetRefusal, named
+from txmemory.rules.leasing import ClaimRefusal, ResetRefusal
 from txmemory.rules.settling import Delayed
 from txmemory.store.core import Handle, Piece, ttl_of
 from txmemory.store.sync.claiming import Claim
@@ -43,12 +43,13 @@ class Scopes:
     def run(self, scope: str, holder: str, ttl: timedelta = _TTL) -> Result[Run, ClaimRefusal]:
         """Claims a scope and answers it as a run, a context manager that renews the claim and releases it at the end.
 
-        See `claim` for what it may be refused for, and `Run.step` for what a run is made of.
+        Each run is a holder of its own, also beside others of its name in the same store. See `claim` for what it may
+        be refused for, and `Run.step` for what a run is made of.
         """
         seconds = ttl_of(ttl) / 1_000_000
         patience = self._handle.patience
         brief = replace(patience, deadline=min(patience.deadline, max(0.05, seconds / 3)))
-        result = self._claimed(replace(self._handle, patience=brief), scope, holder, ttl)
+        result = self._claimed(replace(self._handle.apart(), patience=brief), scope, holder, ttl)
         return result.map(lambda claim: Run(claim, self._handle, seconds))
 
     def unfinished(
@@ -64,13 +65,14 @@ class Scopes:
         A scope that was released or sealed is finished, and not among them. Each goes to one caller, however many ask
         at once. What was claimed before something got in the way is answered, too.
         """
-        handle = self._own()
-        since = ttl_of(older_than)
+        handle = self._own().apart()
+        since = ttl_of(older_than, "older_than")
         checked_integer(since, "older_than in microseconds", 0, lease.LAPSED_MOST)
         checked_integer(limit, "limit", 0, limits.INTEGER_MOST)
         wanted = self._wanted(handle, "any", holder, ttl)
         asked = time.monotonic()
-        flow = claiming.unfinished(replace(wanted, lapsed=since), limit)
+        wanted = replace(wanted, lapsed=since)
+        flow = claiming.unfinished(wanted, limit)
         found = run(flow, handle.backend, handle.patience)
         return found.map(lambda taken: [Claim(handle, *each, asked) for each in taken])
 
@@ -105,7 +107,7 @@ class Scopes:
 
     @staticmethod
     def _wanted(handle: Handle[Backend], scope: str, holder: str, ttl: timedelta) -> lease.Claim:
-        holding = named(lease.checked_holder(holder), handle.nonce)
+        holding = lease.named(lease.checked_holder(holder), handle.nonce)
         return lease.Claim(handle.tenant, scope, holding, ttl_of(ttl), timeline=handle.check_timeline)
 
     def _own(self) -> Handle[Backend]:

@@ -115,10 +115,13 @@ class AsyncPostgres:
         async with self._connections.taken(deadline) as connection:
             try:
                 cursor = connection.cursor(binary=True)
-                found: list[Rows] = []
-                for values in asked.bindings:
-                    await cursor.execute(asked.statement, values, prepare=self._place.prepare or None)
-                    found.append(await cursor.fetchall())
+                if len(asked.bindings) == 1:
+                    await cursor.execute(
+                        asked.statement, asked.bindings[0], prepare=self._place.prepare or None
+                    )
+                    found: list[Rows] = [await cursor.fetchall()]
+                else:
+                    found = await _each(cursor, asked)
             except psycopg.Error as error:
                 raise fault_of(error, sent=False) from None
         page: Page[Any] = asked.page(found)
@@ -151,3 +154,15 @@ class AsyncPostgres:
         self._guard.close()
         if not inherited and not closed:
             await self._connections.close()
+
+
+async def _each(cursor: psycopg.AsyncCursor[Any], asked: Asked[str]) -> list[Rows]:
+    """The rows that each binding finds, all in one round trip."""
+    found: list[Rows] = []
+    if asked.bindings:
+        await cursor.executemany(asked.statement, asked.bindings, returning=True)
+        more: bool | None = True
+        while more:
+            found.append(await cursor.fetchall())
+            more = cursor.nextset()
+    return found
