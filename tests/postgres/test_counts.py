@@ -199,3 +199,12 @@ def test_a_query_is_one_round_trip_and_writes_no_log(watched: Watched) -> None:
         for _ in range(WARM):
             watched.cost(query)
         assert [watched.cost(query) for _ in range(COUNTED)] == [READ] * COUNTED
+
+
+def test_however_many_revisions_are_asked_for_it_is_one_round_trip(watched: Watched) -> None:
+    """What a scope's events tell of is read at once, as a step's memories are: behind its row and its events."""
+    must(watched.run(_writer(watched.store).write("key", memories(100))))
+    for _ in range(WARM):
+        watched.cost(lambda: watched.store.verify(scope="run"))
+    costs = [watched.cost(lambda: watched.store.verify(scope="run")) for _ in range(COUNTED)]
+    assert costs == [Cost(3, 0, recorded=False)] * COUNTED

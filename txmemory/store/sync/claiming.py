@@ -72,7 +72,7 @@ class Claim:
 
     @property
     def valid(self) -> bool:
-        """Whether it has surely not lapsed, by a monotonic clock of this machine, begun before it was asked."""
+        """Whether it has not lapsed by this machine's own count, a monotonic one, begun before it was asked for."""
         return time.monotonic() < self._ends
 
     def writer_at(self, handle: Handle[Backend], holds: Callable[[], bool] = always) -> Writer:
