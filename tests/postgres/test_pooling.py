@@ -183,6 +183,20 @@ def test_a_takeover_through_the_pooler_fences(pooled: Pooled) -> None:
         assert must(second.count()) == 1
 
 
+@pytest.mark.parametrize("prepare", ["on", "off"])
+def test_a_run_and_what_it_has_stored_go_through_the_pooler(pooled: Pooled, prepare: str) -> None:
+    """C5: claims and renewals, and the memories of a step, which are read at once."""
+    url = pooled.driver if prepare == "on" else pooled.through
+    with txmemory.open(url, deadline=SECONDS) as store:
+        for holder in ("ada", "bob"):
+            with must(store.run("run", holder)) as run:
+                step = must(run.step("step", lambda: [Memory(f"turn {n}") for n in range(100)]))
+                assert len(step.memories) == 100
+        assert step.receipt.replayed
+        assert must(store.verify(scope="run")).findings == ()
+    assert pooled.left_behind() == set()
+
+
 def test_a_client_that_is_killed_inside_a_transaction_leaves_nothing_locked_and_nothing_dirty(
     pooled: Pooled,
 ) -> None:
