@@ -188,11 +188,10 @@ def test_a_run_and_what_it_has_stored_go_through_the_pooler(pooled: Pooled, prep
     """C5: claims and renewals, and the memories of a step, which are read at once."""
     url = pooled.driver if prepare == "on" else pooled.through
     with txmemory.open(url, deadline=SECONDS) as store:
-        for holder in ("ada", "bob"):
+        for holder, replayed in (("ada", False), ("bob", True)):
             with must(store.run("run", holder)) as run:
                 step = must(run.step("step", lambda: [Memory(f"turn {n}") for n in range(100)]))
-                assert len(step.memories) == 100
-        assert step.receipt.replayed
+                assert (len(step.memories), step.receipt.replayed) == (100, replayed)
         assert must(store.verify(scope="run")).findings == ()
     assert pooled.left_behind() == set()
 
