@@ -103,12 +103,14 @@ def _do(ground: Ground, damage: Damage) -> int:
     return ground.run(f"INSERT INTO {{{name}}} ({columns}) {overriding}VALUES ({places})", added)
 
 
-def begins_a_scope(damage: Damage) -> bool:
-    """Whether it is the first event of a scope that was not there, and tells of no memory: then a scope follows."""
-    row = damage.row
-    return (
-        damage.deed == "add" and damage.name == "event" and row["seq"] == 1 and '"put"' not in row["effects"]
-    )
+def might_be_true(damage: Damage, ground: Ground) -> bool:
+    """Whether an event was added behind the last of its scope, and tells of no memory: then what follows is made."""
+    if damage.deed != "add" or damage.name != "event" or '"put"' in damage.row["effects"]:
+        return False
+    added = {**damage.row, damage.column: damage.value}
+    scope = added["tenant"], added["scope"]
+    seqs = [each["seq"] for each in ground.rows("event") if (each["tenant"], each["scope"]) == scope]
+    return sorted(seqs) == list(range(1, len(seqs) + 1)) and added["seq"] == len(seqs)
 
 
 def unfindable(damage: Damage, ground: Ground) -> Iterator[str]:

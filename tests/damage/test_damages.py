@@ -8,7 +8,7 @@ import pytest
 
 import txmemory
 from tests.crash.sizes import size
-from tests.damage.damages import Damage, begins_a_scope, damaged, unfindable
+from tests.damage.damages import Damage, damaged, might_be_true, unfindable
 from tests.damage.grounds import DERIVED, Ground, derived, kinds
 from txmemory import Fenced, Memory, either, must
 
@@ -50,7 +50,7 @@ def test_every_damage_is_named_and_what_follows_is_restored(
                 elif damage.name == "ledger" and damage.deed == "change" and damage.column == "key":
                     assert after == {"key_unexplained"}, (seed, turn, damage, named)
                 elif damage.name not in DERIVED and not [*unfindable(damage, ground)]:
-                    assert after or begins_a_scope(damage), (seed, turn, damage, named)
+                    assert after or might_be_true(damage, ground), (seed, turn, damage, named)
         ground.restore()
     assert [each for why, each in missed if why == "NOT LISTED"] == [], seed
     with txmemory.open(ground.url) as store:

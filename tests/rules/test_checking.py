@@ -224,6 +224,10 @@ def test_a_tombstone_is_bound_by_nothing() -> None:
         (said(1, "seal")._replace(effects=(effect("a"),)), False),
         (said(1)._replace(effects=(effect("a", operation="put", reason="deleted"),)), False),
         (said(1)._replace(effects=(effect("a")._replace(commitment=None),)), False),
+        (said(1)._replace(effects=(effect("a", 2, "remove", "replaced"),)), True),
+        (said(1)._replace(effects=(effect("a", 2, "remove", "stored"),)), False),
+        (said(1)._replace(effects=(effect("a", 2, "remove", "replaced")._replace(commitment=b""),)), False),
+        (said(1)._replace(effects=(effect("a", 0.5),)), False),  # type: ignore[arg-type]  # as a row may say it
     ],
 )
 def test_an_event_is_sound_when_a_call_could_have_said_it(event: Event, *, expected: bool) -> None:
