@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,6 +90,7 @@ class FileGround:
         """Read over a connection of its own."""
         with closing(sqlite3.connect(self.path)) as connection:
             connection.row_factory = sqlite3.Row
+            connection.text_factory = partial(str, encoding="utf-8", errors="replace")
             return [dict(row) for row in connection.execute(f"SELECT * FROM txm_{name}")]  # noqa: S608 - our own name
 
     def run(self, statement: str, values: Mapping[str, Any]) -> int:

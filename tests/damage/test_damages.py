@@ -88,6 +88,43 @@ def test_a_scope_that_has_lost_its_row_and_its_first_event_gets_a_row_with_its_f
         assert must(store.writer("mended", 9).write("third", [Memory("tea")])).outcome.seq == 3
 
 
+@pytest.mark.parametrize(
+    ("kind", "seq", "there"),
+    [("record", 1, {"first", "second", "changed"}), ("forget", 3, {"first", "second"})],
+)
+def test_a_key_that_stood_in_the_log_is_never_run_again_because_an_event_was_changed(
+    ground: Ground, kind: str, seq: int, there: set[str]
+) -> None:
+    """L8: whichever event names another key now, and however often a rebuild is called; who knows better forgets."""
+    with txmemory.open(ground.url) as store:
+        writer = store.writer("mended", 9)
+        for key in ("first", "second"):
+            must(writer.write(key, [Memory("tea")]))
+        assert must(writer.forget_applied("second"))
+        other = "first" if kind == "forget" else "changed"
+        ground.run(
+            "UPDATE {event} SET key = :key WHERE scope = 'mended' AND seq = :seq", {"key": other, "seq": seq}
+        )
+        if kind == "record":
+            there = there - {"second"}
+        for _ in range(3):
+            left = [each.kind for each in must(store.rebuild()).left]
+            assert left == ["key_unexplained"]
+            assert {*must(store.keys("mended"))} == there
+        assert must(writer.forget_applied("first"))
+        assert must(store.rebuild()).left == ()
+        assert kinds(store) == set()
+
+
+@pytest.mark.parametrize("name", ["item", "revision"])
+def test_a_namespace_that_cannot_be_spelled_is_named_by_what_stands_there(ground: Ground, name: str) -> None:
+    """However deep it goes."""
+    ground.run(f"UPDATE {{{name}}} SET namespace = :deep WHERE tenant = 'other'", {"deep": "[" * 3_000})  # noqa: S608
+    with txmemory.open(ground.url) as store:
+        assert kinds(store) & {"revision_missing", "revision_unexplained", "head_missing"}
+        must(store.rebuild(of="store"))
+
+
 def test_a_scope_whose_fence_was_raised_is_free_to_claim(ground: Ground) -> None:
     """Nobody holds it, though its row said so: the token that had been issued is outweighed."""
     with txmemory.open(ground.url) as store:

@@ -1,13 +1,13 @@
 """The ledger of one scope beside what its events recorded, key by key, while the scope is written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from txmemory.flow.requests import Flow
 from txmemory.log.asking import ask
 from txmemory.model.finding import FindingKind
 from txmemory.model.repair import NEW_SCOPE, ScopeState
-from txmemory.model.verifying import LEAST, Ledger, Logged
+from txmemory.model.verifying import LEAST, NAMELESS, Ledger, Logged
 from txmemory.rules.fold import keys_after, scope_after
 
 ROUNDS = 3
@@ -20,6 +20,11 @@ class KeyDifference(NamedTuple):
     key: str
     wanted: int | None
     found: int | None
+    doubted: bool = False
+    """Whether it stands for an event that has recorded a key: it, the row or what came since was changed.
+
+    Nothing says which, so the key stays, however often a rebuild is called, lest it be run again.
+    """
 
     @property
     def kind(self) -> FindingKind:
@@ -29,21 +34,14 @@ class KeyDifference(NamedTuple):
         return "key_unexplained" if self.wanted is None else "key_misplaced"
 
 
-def contradicted(differing: Sequence[KeyDifference]) -> frozenset[str]:
-    """Keys that nothing recorded, by name, but that stand for an event whose own key is not in the ledger.
-
-    One of the two was changed, and nothing says which. The event's is restored; this one stays, lest it be run again.
-    """
-    missing = {each.wanted for each in differing if each.found is None}
-    return frozenset(each.key for each in differing if each.wanted is None and each.found in missing)
-
-
 class _Scope:
     """What follows from the events of a scope that were read so far."""
 
     def __init__(self, tenant: str, scope: str) -> None:
         self.state: ScopeState = NEW_SCOPE
         self.keys: dict[str, int] = {}
+        self._recording: set[int] = set()
+        """The seq of every event that has recorded a key, since the scope was sealed, if it was."""
         self._tenant = tenant
         self._scope = scope
         self._seq = LEAST
@@ -62,9 +60,24 @@ class _Scope:
                     self.state = scope_after(self.state, event)
                     keys_after(self.keys, event)
                     touched.add(event.key or "")
-                    all_of_them = all_of_them or event.kind == "seal"
+                    if event.kind == "record":
+                        self._recording.add(self._seq)
+                    elif event.kind == "seal":
+                        self._recording.clear()
+                        all_of_them = True
             more = page.more
         return None if all_of_them else touched
+
+    def beside(self, found: Mapping[str, int]) -> list[KeyDifference]:
+        """The keys of the ledger that do not follow."""
+        keys, recording = self.keys, self._recording
+        return [
+            KeyDifference(
+                key, keys.get(key), seq, doubted=key not in keys and (seq in recording or key == NAMELESS)
+            )
+            for key in sorted(keys.keys() | found.keys())
+            if (seq := found.get(key)) != keys.get(key)
+        ]
 
 
 def differences(tenant: str, scope: str) -> Flow[tuple[ScopeState, tuple[KeyDifference, ...]]]:
@@ -77,12 +90,7 @@ def differences(tenant: str, scope: str) -> Flow[tuple[ScopeState, tuple[KeyDiff
     sure: list[KeyDifference] = []
     for _ in range(ROUNDS):
         found = yield from _ledger(tenant, scope)
-        keys = told.keys
-        differing = [
-            KeyDifference(key, keys.get(key), found.get(key))
-            for key in sorted(keys.keys() | found.keys())
-            if keys.get(key) != found.get(key)
-        ]
+        differing = told.beside(found)
         if not differing:
             break
         touched = yield from told.read_on()

@@ -14,7 +14,7 @@ from txmemory.rules.checking import ItemCheck
 def rebuild(tenant: str | None) -> Flow[Rebuilt]:
     """Restores what follows in one tenant, or with None in all."""
     course, restored = started(Part(tenant), None, None), Restored()
-    for each in (yield from tenants()) if tenant is None else [tenant]:
+    for each in (yield from tenants(course)) if tenant is None else [tenant]:
         course.begin(each)
         yield from _tenant(course, each, restored)
     if tenant is None:

@@ -159,8 +159,7 @@ def judged(tenant: str, check: ScopeCheck) -> Flow[tuple[list[Finding], list[Sco
         findings.extend(check.finding(each.kind, key=each.key) for each in differing)
     if not any(finding.derived for finding in findings):
         return findings, []
-    doubted = ledgers.contradicted(differing)
-    keys = [(each.key, each.wanted) for each in differing if each.key not in doubted]
+    keys = [(each.key, each.wanted) for each in differing if not each.doubted]
     starts = range(0, max(1, len(keys)), REPAIR_MOST)
     parts = [tuple(keys[start : start + REPAIR_MOST]) for start in starts]
     return findings, [ScopeRepair(check.scope, state, part, check.whole) for part in parts]

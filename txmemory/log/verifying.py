@@ -13,6 +13,7 @@ from txmemory.model.finding import Finding, Verified
 from txmemory.model.limits import PAGE_ROWS
 from txmemory.model.verifying import (
     LEAST,
+    NAMELESS,
     At,
     HeadFound,
     Intact,
@@ -75,20 +76,23 @@ def _store(course: Course) -> Flow[None]:
     begun = course.at.tenant
     if begun:
         yield from audit(course, begun, None, None)
-    for tenant in (yield from tenants(begun)):
+    for tenant in (yield from tenants(course, begun)):
         course.begin(tenant)
         yield from audit(course, tenant, None, None)
     yield from check_file(course)
 
 
-def tenants(after: str = "") -> Flow[list[str]]:
-    """Every tenant, behind one."""
+def tenants(course: Course, after: str = "") -> Flow[list[str]]:
+    """Every tenant, behind one. What is no name stands behind all of them, and is none of anybody's."""
     found: list[str] = []
     more = True
     while more:
         page = yield from ask(Tenants(found[-1] if found else after))
         found.extend(page.rows)
         more = page.more
+        if found and found[-1] == NAMELESS:
+            course.found(Finding("file_damaged"))
+            return [each for each in found if each != NAMELESS]
     return found
 
 

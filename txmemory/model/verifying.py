@@ -15,6 +15,9 @@ LEAST = -(2**63)
 LAST = 2**63 - 1
 """Behind all of them; as a revision it is the place of the head."""
 
+NAMELESS = "\U0010ffff\U0010ffff"
+"""Stands for a name that is no text, as SQLite may keep it: behind all others, as it is there."""
+
 
 class LogRow(NamedTuple):
     """A row of the log. `event` is None where none can be read that a call could have said, or was not asked for."""

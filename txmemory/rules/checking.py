@@ -161,8 +161,8 @@ class ItemCheck:
     def _head(self, found: HeadFound, place: tuple[str, str]) -> None:
         head = found.head
         if self._folded is None and self._number == 0:
-            if head is not None and head.revision > 0:
-                self._broken("revision_missing", place, head.revision)
+            if head is None or head.revision > 0:
+                self._broken("revision_missing", place, 1 if head is None else head.revision)
             else:
                 self._differs("placeholder", place)
         elif self._whole and (head is None or self._folded is None or not self._folded.accepts(head)):
@@ -191,6 +191,6 @@ def spelled(namespace: str) -> tuple[str, ...]:
     """The namespace of this stored form; of what is none, a path of this one part."""
     try:
         parts = namespace_from(namespace)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return (namespace,)
     return parts if all(isinstance(part, str) for part in parts) else (namespace,)

@@ -1,13 +1,17 @@
 """Whether a row that was read says what some call could have said."""
 
+import re
 from typing import assert_never
 
 from txmemory.model.event import Event
+from txmemory.model.limits import INTEGER_MOST
 
 FINGERPRINT_BYTES = 48
 ENDS = frozenset({"replaced", "deleted", "cleared", "evicted", "expired"})
 """Why a memory can have gone."""
 _INTEGER = {int}
+_LONE = re.compile("[\ud800-\udfff]")
+"""A surrogate, of which no UTF-8 is made."""
 
 
 def sound(event: Event) -> bool:
@@ -15,7 +19,7 @@ def sound(event: Event) -> bool:
     if not (integers(event.at) and _placed(event) and _told(event)):
         return False
     for _, id, revision, operation, reason, bound in event.effects:
-        if type(id) is not str or not integers(revision):
+        if not (_is_id(id) and integers(revision) and 0 < revision <= INTEGER_MOST):
             return False
         if operation == "put":
             if reason != "stored" or bound is None:
@@ -23,6 +27,11 @@ def sound(event: Event) -> bool:
         elif operation != "remove" or reason not in ENDS or bound is not None:  # type: ignore[redundant-expr]  # as read
             return False
     return True
+
+
+def _is_id(id: object) -> bool:
+    """Whether it could be sought: an event is JSON, which can spell more than a column can hold."""
+    return type(id) is str and "\0" not in id and (id.isascii() or not _LONE.search(id))
 
 
 def integers(*values: object) -> bool:

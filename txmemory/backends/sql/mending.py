@@ -16,6 +16,7 @@ from txmemory.model.query import Page, Query, Revisions
 from txmemory.model.repair import HeadRepair, HeadState, Mended, Repair, ScopeRepair
 from txmemory.model.verifying import Logged, LogRow
 from txmemory.rules.mending import ScopeMending, folded_on
+from txmemory.rules.soundness import integers
 
 Said = Generator[tuple[Statement, Mapping[str, object]], Sequence[Row], Any]
 """Yields a statement and what it binds, and is sent the rows that it answers."""
@@ -209,7 +210,7 @@ class MendStatements(Generic[Statement]):
 def _head_from(row: Row) -> HeadState:
     revision, live, kind, attributes, created_at, updated_at, expires_at, importance, *added = row
     times = created_at, updated_at, expires_at
-    number = revision if live in (0, 1) else -1  # no flag: no head is like it
+    number = revision if live in (0, 1) and integers(revision) else -1  # as it is spelled no head is like it
     return HeadState(number, live == 1, kind, attributes, *times, importance, (added[0], added[1]))
 
 

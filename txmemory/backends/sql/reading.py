@@ -63,6 +63,8 @@ class Asked(NamedTuple, Generic[Statement]):
     statement: Statement
     bindings: Sequence[Mapping[str, object]]
     page: Callable[[Sequence[Rows]], Page[Any]]
+    doubting: bool = False
+    """Whether the rows are read whatever they hold."""
 
 
 class ReadStatements(Generic[Statement]):
@@ -122,7 +124,7 @@ class ReadStatements(Generic[Statement]):
             case KeyCount(tenant=tenant, scope=scope):
                 return Asked(self.key_count, ({"tenant": tenant, "scope": scope},), _one)
             case _:
-                return Asked(*self._verifying.asked(query))
+                return Asked(*self._verifying.asked(query), doubting=True)
 
     def _selected(self, query: Select, now: int | None) -> Asked[Statement]:
         here = {**_here(query.tenant, query.namespace), "now": now, "rows": query.limit + 1}

@@ -1,49 +1,106 @@
-"""Rows as verify sees them: what cannot be read is told, never raised."""
+"""Rows as verify sees them: what cannot be read is told, never raised.
 
-from collections.abc import Sequence
-from typing import Any
+SQLite may keep a value of any type in a column, whatever was declared. A name that is no text gets one that stands
+behind all others, a number that is none the last one, and nothing of such a row is believed.
+"""
 
-from txmemory.backends.sql.rows import CONTENT_COLUMNS, Row, effects_from, revision_from
+from functools import lru_cache
+
+from txmemory.backends.sql.rows import Row, effects_from, revision_from
 from txmemory.model.address import Address, Fence, namespace_from, namespace_text
 from txmemory.model.event import VERSION, Event
 from txmemory.model.item import Revision
 from txmemory.model.repair import HeadState, ScopeState
-from txmemory.model.verifying import HeadFound, KeyFound, LogRow, RevisionFound, ScopeFound
+from txmemory.model.verifying import LAST, NAMELESS, HeadFound, KeyFound, LogRow, RevisionFound, ScopeFound
 from txmemory.rules.soundness import ENDS, integers, sound
 
 KINDS = frozenset({"record", "change", "forget", "seal", "claim", "release", "reset"})
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
-LOG_COLUMNS = (
-    "row",
-    "version",
-    "kind",
-    "scope",
-    "seq",
-    "generation",
-    "token",
-    "actor",
-    "key",
-    "fingerprint",
-    "status",
-    "effects",
-    "at",
+_TEXT, _NUMBER, _BYTES, _NONE = (
+    frozenset({str}),
+    frozenset({int}),
+    frozenset({bytes}),
+    frozenset({type(None)}),
 )
+_TYPES = {
+    "row": _NUMBER,
+    "version": _NUMBER,
+    "kind": _TEXT,
+    "scope": _TEXT | _NONE,
+    "seq": _NUMBER | _NONE,
+    "generation": _NUMBER | _NONE,
+    "token": _NUMBER | _NONE,
+    "actor": _TEXT | _NONE,
+    "key": _TEXT | _NONE,
+    "fingerprint": _BYTES | _NONE,
+    "status": _TEXT | _NONE,
+    "effects": _TEXT,
+    "at": _NUMBER,
+}
+LOG_COLUMNS = tuple(_TYPES)
+"""Of an event, each with the types that it may have."""
+_ENTRY_TYPES = {
+    "revision": _NUMBER,
+    "kind": _TEXT | _NONE,
+    "text": _TEXT | _NONE,
+    "data": _TEXT | _NONE,
+    "attributes": _TEXT | _NONE,
+    "created_at": _NUMBER,
+    "expires_at": _NUMBER | _NONE,
+    "importance": frozenset({float}) | _NONE,
+    "embedding": _BYTES | _NONE,
+    "salt": _BYTES,
+    "at": _NUMBER,
+    "ordinal": _NUMBER,
+    "by": _TEXT | _NONE,
+    "reason": _TEXT,
+}
+ENTRY_COLUMNS = tuple(_ENTRY_TYPES)
+"""Of a revision, likewise."""
+STATE_COLUMNS = ("live", "head_revision", "added_at", "added_ordinal")
+
+
+@lru_cache(maxsize=256)
+def _is_event(types: tuple[type, ...]) -> bool:
+    return all(one in allowed for one, allowed in zip(types, _TYPES.values(), strict=True))
+
+
+@lru_cache(maxsize=256)
+def _is_entry(types: tuple[type, ...]) -> bool:
+    return all(one in allowed for one, allowed in zip(types, _ENTRY_TYPES.values(), strict=True))
+
+
+def name_from(value: object) -> str:
+    """A name as it was read."""
+    return value if isinstance(value, str) else NAMELESS
+
+
+def _number_from(value: object) -> int:
+    return value if isinstance(value, int) else LAST
 
 
 def logged_from(row: Row) -> LogRow:
     """A row of (LOG_COLUMNS, seq in the ledger)."""
-    return LogRow(row[0], row[3], row[4], _event(row), row[13])
+    *event, applied = row
+    return LogRow(row[0], name_from(row[3]), _number_from(row[4]), _event(event), applied)
 
 
 def unscoped_from(row: Row) -> LogRow:
     """A row of LOG_COLUMNS; of an event that has a place in a scope only that."""
     number, _, _, scope, seq, *_ = row
-    return LogRow(number, scope, seq, None if scope is not None else _event(row))
+    return LogRow(
+        number,
+        None if scope is None else name_from(scope),
+        None if seq is None else _number_from(seq),
+        None if scope is not None else _event(row),
+    )
 
 
 def _event(row: Row) -> Event | None:
-    _, version, kind, scope, seq, generation, token, actor, key, fingerprint, status, effects, at, *_ = row
+    if not _is_event(tuple(map(type, row))):
+        return None
+    _, version, kind, scope, seq, generation, token, actor, key, fingerprint, status, effects, at = row
     if version != VERSION or kind not in KINDS:
         return None
     try:
@@ -59,7 +116,7 @@ def _event(row: Row) -> Event | None:
 def scope_from(row: Row) -> ScopeFound:
     """A row of (scope, generation, token, seq, last_at, sealed, how many keys)."""
     scope, *said, keys = row
-    return ScopeFound(scope, scope_state_from(said), keys)
+    return ScopeFound(name_from(scope), scope_state_from(said), keys)
 
 
 def scope_state_from(row: Row) -> ScopeState:
@@ -71,11 +128,8 @@ def scope_state_from(row: Row) -> ScopeState:
 
 def key_from(row: Row) -> KeyFound:
     """A row of (scope, key, seq)."""
-    return KeyFound(*row)
-
-
-ENTRY_COLUMNS = ("revision", *CONTENT_COLUMNS, "salt", "at", "ordinal", "by", "reason")
-STATE_COLUMNS = ("live", "head_revision", "added_at", "added_ordinal")
+    scope, key, seq = row
+    return KeyFound(name_from(scope), name_from(key), _number_from(seq))
 
 
 def item_from(row: Row) -> HeadFound | RevisionFound:
@@ -84,31 +138,30 @@ def item_from(row: Row) -> HeadFound | RevisionFound:
     if number is None:
         return revision_found(namespace, id, entry)
     _, kind, _, _, attributes, created_at, expires_at, importance, _, _, updated_at, *_ = entry
-    if live not in (0, 1) or not integers(
-        number, created_at, updated_at, added_at, added_ordinal, expires_at or 0
-    ):
-        return HeadFound(namespace, id, None)
+    numbers = number, created_at, updated_at, added_at, added_ordinal, expires_at or 0
+    if live not in (0, 1) or not integers(*numbers) or not isinstance(id, str):
+        return HeadFound(name_from(namespace), name_from(id), None)
     added = added_at, added_ordinal
     said = number, live == 1, kind, attributes, created_at, updated_at, expires_at, importance, added
-    return HeadFound(namespace, id, HeadState._make(said))
+    return HeadFound(name_from(namespace), id, HeadState._make(said))
 
 
-def revision_found(namespace: str, id: str, entry: Row) -> RevisionFound:
+def revision_found(namespace: object, id: object, entry: Row) -> RevisionFound:
     """A row of ENTRY_COLUMNS at this place."""
+    place, name, number = name_from(namespace), name_from(id), entry[0]
+    if not (place is namespace and name is id and _is_entry(tuple(map(type, entry)))):
+        return RevisionFound(place, name, number if isinstance(number, int) else LAST - 1, None)
     try:
-        revision = revision_from(Address(namespace_from(namespace), id), entry)
-        return RevisionFound(namespace, id, entry[0], revision if _sound(revision, entry) else None)
+        revision = revision_from(Address(namespace_from(place), name), entry)
+        return RevisionFound(place, name, number, revision if _sound(revision, entry) else None)
     except _UNREADABLE:
-        return RevisionFound(namespace, id, entry[0], None)
+        return RevisionFound(place, name, number, None)
 
 
-def _sound(revision: Revision, entry: Sequence[Any]) -> bool:
-    number, kind, text, data, attributes, created_at, expires_at, importance, embedding, salt, *rest = entry
-    at, ordinal, by, reason = rest
-    if not integers(number, created_at, at, ordinal) or not (by is None or type(by) is str):
-        return False
+def _sound(revision: Revision, entry: Row) -> bool:
+    _, kind, text, data, attributes, _, expires_at, importance, embedding, salt, _, _, _, reason = entry
     item = revision.item
     if item is not None:
         return bool(reason == "stored" and item.attributes_text == attributes)
     content = (kind, text, data, attributes, expires_at, importance, embedding)
-    return content == (None,) * 7 and not bytes(salt) and reason in ENDS
+    return content == (None,) * 7 and not salt and reason in ENDS

@@ -28,6 +28,7 @@ from txmemory.backends.sql.unread import (
     item_from,
     key_from,
     logged_from,
+    name_from,
     revision_found,
     scope_from,
     unscoped_from,
@@ -36,6 +37,7 @@ from txmemory.model.address import namespace_text
 from txmemory.model.query import Page, Query
 from txmemory.model.verifying import (
     LAST,
+    NAMELESS,
     At,
     Intact,
     Items,
@@ -66,7 +68,11 @@ class VerifyStatements(Generic[Statement]):
         """The statement, what it binds, and the page of what it finds."""
         match query:
             case Tenants(after=after, limit=limit):
-                return self.tenants, ({"after": after, "rows": limit + 1},), page(lambda row: row[0], limit)
+                return (
+                    self.tenants,
+                    ({"after": after, "rows": limit + 1},),
+                    page(lambda row: name_from(row[0]), limit),
+                )
             case Scopes(tenant=tenant, scope=str(scope)):
                 return self.scope, ({"tenant": tenant, "scope": scope, "rows": 2},), page(scope_from, 1)
             case Scopes(tenant=tenant, after=after, limit=limit):
@@ -295,7 +301,15 @@ class Decoding(Sequence[Any]):
 
 def page(make: Callable[[Row], Any], limit: int) -> Callable[[Sequence[Rows]], Page[Any]]:
     """How the rows of one binding make a page."""
-    return lambda found: Page(Decoding(make, found[0][:limit]), more=len(found[0]) > limit)
+
+    def paged(found: Sequence[Rows]) -> Page[Any]:
+        rows = found[0][:limit]
+        more = len(found[0]) > limit
+        # Behind a whole page of names that are none nothing can be asked for.
+        stuck = more and all(NAMELESS in make(row) for row in (rows[0], rows[-1]))
+        return Page(Decoding(make, rows), more=more and not stuck)
+
+    return paged
 
 
 def _window(found: Rows) -> Page[Any]:

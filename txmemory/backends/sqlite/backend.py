@@ -155,7 +155,9 @@ class Sqlite:
             settled: Page[Any] = Page((self.writer.settled(query.at),))
             return settled
         asked = read_statements().asked(query, self._clock)
-        page: Page[Any] = asked.page([self._fetch(asked.statement, each) for each in asked.bindings])
+        page: Page[Any] = asked.page(
+            [self._fetch(asked.statement, each, doubting=asked.doubting) for each in asked.bindings]
+        )
         return page
 
     def joined(self, connection: object) -> JoinedSqlite:

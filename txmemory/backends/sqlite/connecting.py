@@ -8,9 +8,11 @@ import os
 import random
 import sqlite3
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any
 from urllib.parse import quote
 
 from txmemory.port import Busy, CannotOpen, Corrupted, Down, Lost
@@ -38,11 +40,46 @@ def fault_of(error: sqlite3.Error) -> Exception:
     code = code_of(error)
     if isinstance(error, sqlite3.ProgrammingError):
         return error  # ours, not the engine's: it speaks of statements and bindings alone
+    if _is_no_text(error):
+        return Corrupted("NO_TEXT")
     if code.startswith(_BUSY):
         return Busy(code)
     if code.startswith(_CORRUPT):
         return Corrupted(code)
     return Down(code)
+
+
+def _is_no_text(error: sqlite3.Error) -> bool:
+    """Whether a text was read that is no UTF-8, which the driver says by itself, without a code of the engine."""
+    return type(error) is sqlite3.OperationalError and getattr(error, "sqlite_errorname", None) is None
+
+
+def fetched(
+    connection: sqlite3.Connection | sqlite3.Cursor,
+    statement: str,
+    values: Mapping[str, object],
+    *,
+    doubting: bool = False,
+) -> list[tuple[Any, ...]]:
+    """All rows that a statement reads. Text that is no UTF-8 is an error, or if it is doubted, bytes."""
+    try:
+        return connection.execute(statement, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if not (doubting and _is_no_text(error)):
+            raise
+    owner = connection.connection if isinstance(connection, sqlite3.Cursor) else connection
+    owner.text_factory = _text_or_bytes
+    try:
+        return connection.execute(statement, values).fetchall()
+    finally:
+        owner.text_factory = str
+
+
+def _text_or_bytes(stored: bytes) -> str | bytes:
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return stored
 
 
 def fault_of_commit(error: sqlite3.Error) -> Exception:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from txmemory.backends.sqlite.connecting import Identity, Place, translated
+from txmemory.backends.sqlite.connecting import Identity, Place, fetched, translated
 
 Rows = list[tuple[Any, ...]]
 IDLE_READERS = 8
@@ -20,13 +20,13 @@ class Readers:
         self._idle: list[tuple[Identity, sqlite3.Connection]] = []
         self._closed = False
 
-    def __call__(self, statement: str, values: Mapping[str, object], /) -> Rows:
+    def __call__(self, statement: str, values: Mapping[str, object], /, *, doubting: bool = False) -> Rows:
         """All rows of one statement, as of one moment."""
         identity = self._place.identity()
         with translated():
             connection = self._connection(identity)
             try:
-                rows = connection.execute(statement, values).fetchall()
+                rows = fetched(connection, statement, values, doubting=doubting)
             except BaseException:
                 connection.close()
                 raise

@@ -10,6 +10,7 @@ from txmemory.backends.sql.guarding import GuardStatements
 from txmemory.backends.sql.mending import mended
 from txmemory.backends.sql.primitives import Bound, StatementTables
 from txmemory.backends.sql.rows import Row, Values, recorded_from
+from txmemory.backends.sqlite.connecting import fetched
 from txmemory.backends.sqlite.dialect import claim_statements, mend_statements
 from txmemory.backends.steps import carry_out
 from txmemory.model.address import Fence, Namespace, Presenter
@@ -30,6 +31,7 @@ class SqliteTables(StatementTables[str]):
         clock: Callable[[], int],
     ) -> None:
         super().__init__(statements, clock)
+        self._connection = connection
         self._execute = connection.execute
         self._execute_many = connection.executemany
         self._first: Row | None = None
@@ -39,12 +41,16 @@ class SqliteTables(StatementTables[str]):
         if isinstance(transaction, Commit):
             return carry_out(self, transaction)
         if isinstance(transaction, Repair):
-            return mended(mend_statements().mended(transaction), self.fetch)
+            return mended(mend_statements().mended(transaction), self._doubted)
         return lease_out(StatementClaims(self, claim_statements()), transaction)
 
     def fetch(self, statement: str, values: Bound, /) -> Sequence[Row]:
         """All rows."""
         return self._execute(statement, values).fetchall()
+
+    def _doubted(self, statement: str, values: Bound, /) -> Sequence[Row]:
+        """All rows, whatever they hold."""
+        return fetched(self._connection, statement, values, doubting=True)
 
     def change(self, statement: str, values: Bound) -> int:
         """How many rows it changed."""

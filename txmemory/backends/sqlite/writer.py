@@ -19,6 +19,7 @@ from txmemory.backends.sqlite.connecting import (
     ask_in_turns,
     fault_of,
     fault_of_commit,
+    fetched,
     take_write_lock,
     translated,
 )
@@ -134,13 +135,13 @@ class Writer:
                 cause = broken.cause
         raise cause
 
-    def fetch(self, statement: str, values: Mapping[str, object], /) -> Rows:
+    def fetch(self, statement: str, values: Mapping[str, object], /, *, doubting: bool = False) -> Rows:
         """All rows of one statement over the writer's connection, never inside a transaction."""
         with self.between:
             if self._closed:
                 raise Closed("the store is closed")
             with translated():
-                return self._usable().execute(statement, values).fetchall()
+                return fetched(self._usable(), statement, values, doubting=doubting)
 
     def settled(self, at: int) -> bool:
         """Whether all that is as old as that is committed: since then the write lock was held here, or it is free.
