@@ -119,7 +119,7 @@ def test_a_key_that_stood_in_the_log_is_never_run_again_because_an_event_was_cha
 @pytest.mark.parametrize("name", ["item", "revision"])
 def test_a_namespace_that_cannot_be_spelled_is_named_by_what_stands_there(ground: Ground, name: str) -> None:
     """However deep it goes."""
-    ground.run(f"UPDATE {{{name}}} SET namespace = :deep WHERE tenant = 'other'", {"deep": "[" * 3_000})  # noqa: S608
+    ground.run(f"UPDATE {{{name}}} SET namespace = :deep WHERE tenant = 'other'", {"deep": "[" * 3_000})  # noqa: S608 - our own names
     with txmemory.open(ground.url) as store:
         assert kinds(store) & {"revision_missing", "revision_unexplained", "head_missing"}
         must(store.rebuild(of="store"))

@@ -149,7 +149,7 @@ def test_an_item_that_follows_from_its_history_has_no_findings() -> None:
         ([entry(1), entry(2), head(1)], [("head_differs", None)], True),
         ([entry(1), HeadFound(PLACE, "a", None)], [("head_differs", None)], True),
         ([head(0)], [("placeholder", None)], True),
-        ([HeadFound(PLACE, "a", None)], [("placeholder", None)], True),
+        ([HeadFound(PLACE, "a", None)], [("revision_missing", 1)], False),
         ([head(3)], [("revision_missing", 3)], False),
         ([entry(1), entry(3), head(3)], [("revision_missing", 2)], False),
         ([entry(1), RevisionFound(PLACE, "a", 2, None), head(2)], [("revision_changed", 2)], False),
@@ -227,6 +227,10 @@ def test_a_tombstone_is_bound_by_nothing() -> None:
         (said(1)._replace(effects=(effect("a", 2, "remove", "replaced"),)), True),
         (said(1)._replace(effects=(effect("a", 2, "remove", "stored"),)), False),
         (said(1)._replace(effects=(effect("a", 2, "remove", "replaced")._replace(commitment=b""),)), False),
+        (said(1)._replace(effects=(effect("a", 2**63, "remove", "replaced"),)), False),
+        (said(1)._replace(effects=(effect("\u00e9", 2, "remove", "replaced"),)), True),
+        (said(1)._replace(effects=(effect("a\0", 2, "remove", "replaced"),)), False),
+        (said(1)._replace(effects=(effect("\ud800", 2, "remove", "replaced"),)), False),
         (said(1)._replace(effects=(effect("a", 0.5),)), False),  # type: ignore[arg-type]  # as a row may say it
     ],
 )

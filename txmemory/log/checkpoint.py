@@ -39,13 +39,16 @@ class Checkpoint:
 
     @classmethod
     def from_text(cls, text: str) -> "Checkpoint":
-        """The checkpoint whose `text` this is."""
-        said: dict[str, Any] = json.loads(text)
-        said["read"] = Read(**said["read"])
-        said["findings"] = tuple(_finding(each) for each in said["findings"])
-        for name in ("scope", "item", "sums"):
-            said[name] = tuple(said[name])
-        return cls(**said)
+        """The checkpoint whose `text` this is; a `ValueError` for any other text."""
+        try:
+            said: dict[str, Any] = json.loads(text)
+            said["read"] = Read(**said["read"])
+            said["findings"] = tuple(_finding(each) for each in said["findings"])
+            for name in ("scope", "item", "sums"):
+                said[name] = tuple(said[name])
+            return cls(**said)
+        except (ValueError, TypeError, LookupError, RecursionError):
+            raise ValueError("not the text of a checkpoint") from None
 
 
 def _finding(said: dict[str, Any]) -> Finding:

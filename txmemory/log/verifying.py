@@ -54,6 +54,10 @@ class Part(NamedTuple):
 
 def started(part: Part, begun: Checkpoint | None, progress: Progress | None) -> Course:
     """The course of a verification from its beginning, or from where another one of the same part has come."""
+    if not (begun is None or isinstance(begun, Checkpoint)):
+        raise TypeError("begun is a checkpoint")
+    if not (progress is None or callable(progress)):
+        raise TypeError("progress is a function")
     if begun is None:
         return Course(Checkpoint(part=part.name, tenant=part.tenant or ""), progress)
     if begun.part != part.name:

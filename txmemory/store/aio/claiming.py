@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from returns.result import Failure, Result, Success
@@ -13,11 +14,15 @@ from txmemory.memories.bounds import Bounds
 from txmemory.model import lease
 from txmemory.model.address import Fence, Presenter
 from txmemory.model.item import moment
+from txmemory.model.refusal import Fenced, LeaseLost, Sealed
 from txmemory.port import AsyncBackend
 from txmemory.rules.leasing import RenewRefusal
 from txmemory.rules.settling import Delayed
 from txmemory.store.aio.writer import AsyncWriter
 from txmemory.store.core import Handle, always, ttl_of
+
+_BRIEFEST = 0.05
+"""Seconds that a renewal is given at the least."""
 
 
 class AsyncClaim:
@@ -35,6 +40,7 @@ class AsyncClaim:
         self._presenter = Presenter(
             claim.scope, granted.fence.token, granted.fence.generation, holder=claim.holder
         )
+        self._over = False
         self._note(granted, asked, claim.ttl)
 
     def __repr__(self) -> str:
@@ -42,6 +48,7 @@ class AsyncClaim:
 
     def _note(self, granted: lease.Granted, asked: float, ttl: int) -> None:
         self._until = granted.until
+        self._ttl = ttl
         self._ends = asked + ttl / 1_000_000
 
     @property
@@ -71,8 +78,21 @@ class AsyncClaim:
 
     @property
     def valid(self) -> bool:
-        """Whether it has not lapsed by this machine's own count, a monotonic one, begun before it was asked for."""
-        return time.monotonic() < self._ends
+        """Whether it has not lapsed by this machine's own count, a monotonic one, begun before it was asked for.
+
+        Once it was released, or a renewal has told that it is lost, it stays False.
+        """
+        return not self._over and time.monotonic() < self._ends
+
+    @property
+    def ttl(self) -> float:
+        """Seconds that it was last given."""
+        return self._ttl / 1_000_000
+
+    def is_of(self, handle: Handle[AsyncBackend]) -> bool:
+        """Whether it was made in the tenant of this handle, through the same opened store."""
+        ours = self._handle
+        return (ours.backend, ours.tenant) == (handle.backend, handle.tenant)
 
     def writer_at(self, handle: Handle[AsyncBackend], holds: Callable[[], bool] = always) -> AsyncWriter:
         """Its writer at another handle."""
@@ -95,8 +115,11 @@ class AsyncClaim:
         """
         length = self._claim.ttl if ttl is None else ttl_of(ttl)
         asked = time.monotonic()
-        result = await self._run(claiming.renew(lease.Renew(self._handle.tenant, self._presenter, length)))
+        result = await self._run(
+            claiming.renew(lease.Renew(self._handle.tenant, self._presenter, length)), length
+        )
         if isinstance(result, Failure):
+            self._over = self._over or isinstance(result.failure(), Fenced | LeaseLost | Sealed)
             return result
         granted = result.unwrap()
         self._note(granted, asked, length)
@@ -104,8 +127,12 @@ class AsyncClaim:
 
     async def release(self) -> Result[bool, Delayed]:
         """Ends it, so that nobody need wait for it to lapse; False, and no harm, where it was another's by then."""
-        self._ends = 0.0
-        return await self._run(claiming.release(lease.Release(self._handle.tenant, self._presenter)))
+        self._over = True
+        flow = claiming.release(lease.Release(self._handle.tenant, self._presenter))
+        return await self._run(flow, self._ttl)
 
-    async def _run(self, flow: Flow[Answer]) -> Answer:
-        return await run_async(flow, self._handle.backend, self._handle.patience)
+    async def _run(self, flow: Flow[Answer], ttl: int) -> Answer:
+        """In a third of the lease at the most: what takes longer comes too late to be tried again."""
+        patience = self._handle.patience
+        brief = min(patience.deadline, max(_BRIEFEST, ttl / 3_000_000))
+        return await run_async(flow, self._handle.backend, replace(patience, deadline=brief))

@@ -12,8 +12,8 @@ from txmemory.drive import AsyncRepeating, run_async
 from txmemory.flow import reading
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.values import Memory
+from txmemory.model.address import Fence
 from txmemory.model.outcome import Receipt
-from txmemory.model.refusal import Fenced, LeaseLost, Sealed
 from txmemory.port import AsyncBackend, Closed
 from txmemory.rules.settling import StepRefusal, unconditional
 from txmemory.store.aio.claiming import AsyncClaim
@@ -24,16 +24,16 @@ from txmemory.store.core import Handle, Step, refuse_uncallable_async
 class AsyncRun:
     """A claimed scope at work: `with` it, and it is renewed in the background, and released at the end.
 
-    Made by `AsyncStore.run`. When its lease is lost, because somebody else took the scope over or because it could
-    not be renewed in time, its writers answer `LeaseLost` and send nothing, from then on for good; what was under way
-    its token fences.
+    Made by `AsyncStore.run` and `AsyncStore.resume`. When its lease is lost, because somebody else took the scope
+    over or because it could not be renewed in time, its writers answer `LeaseLost` and send nothing, from then on for
+    good; what was under way its token fences.
     """
 
-    def __init__(self, claim: AsyncClaim, handle: Handle[AsyncBackend], ttl: float) -> None:
+    def __init__(self, claim: AsyncClaim, handle: Handle[AsyncBackend]) -> None:
         self._claim = claim
         self._handle = handle
         self._lost = False
-        self._renewing = AsyncRepeating(self._renew, ttl / 3)
+        self._renewing = AsyncRepeating(self._renew, claim.ttl / 3)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} token={self.token}>"
@@ -68,6 +68,11 @@ class AsyncRun:
         return self._claim.generation
 
     @property
+    def fence(self) -> Fence:
+        """Both, in the order in which they are compared: what else can fence should compare the pair."""
+        return self._claim.fence
+
+    @property
     def until(self) -> datetime:
         """When its lease ends unless it is renewed again, by the database's clock."""
         return self._claim.until
@@ -94,9 +99,7 @@ class AsyncRun:
         """Whether there is anything left to renew; what could not be reached is asked again."""
         if not self.valid:
             return False
-        result = await self._claim.renew()
-        if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost | Sealed):
-            self._lost = True
+        await self._claim.renew()
         return self.valid
 
     async def step(
@@ -105,8 +108,9 @@ class AsyncRun:
         """What the step stored: in an earlier attempt, or what `produce` makes now; it is called in that case alone.
 
         The ledger is asked first, under the fence. `produce` runs outside every transaction, as long as it likes, and
-        what it raises comes out of here with nothing written. The memories are those that the key stands for, as they
-        were stored, whatever has been changed or removed since. `txmemory.step_key` makes keys of places in a run.
+        what it raises comes out of here with nothing written. Of two callers of one key at once both may call theirs,
+        and both get what was written first. The memories are those that the key stands for, as they were stored,
+        whatever has been changed or removed since. `txmemory.step_key` makes keys of places in a run.
         """
         refuse_uncallable_async(produce, "produce")
         writer = self.writer

@@ -45,11 +45,19 @@ class AsyncScopes:
         Each run is a holder of its own, also beside others of its name in the same store. See `claim` for what it may
         be refused for, and `AsyncRun.step` for what a run is made of.
         """
-        seconds = ttl_of(ttl) / 1_000_000
-        patience = self._handle.patience
-        brief = replace(patience, deadline=min(patience.deadline, max(0.05, seconds / 3)))
-        result = await self._claimed(replace(self._handle.apart(), patience=brief), scope, holder, ttl)
-        return result.map(lambda claim: AsyncRun(claim, self._handle, seconds))
+        result = await self._claimed(self._handle.apart(), scope, holder, ttl)
+        return result.map(lambda claim: AsyncRun(claim, self._handle))
+
+    def resume(self, claim: AsyncClaim) -> AsyncRun:
+        """A claim, such as `unfinished` gives, as a run in this namespace: it is the run's, to renew and to release.
+
+        A claim of another tenant, or of a store that was opened apart, is a `ValueError`.
+        """
+        if not isinstance(claim, AsyncClaim):
+            raise TypeError("resume takes a claim of this kind of store")
+        if not claim.is_of(self._own()):
+            raise ValueError("the claim is of another tenant or store")
+        return AsyncRun(claim, self._handle)
 
     async def unfinished(
         self,
@@ -61,7 +69,8 @@ class AsyncScopes:
     ) -> Result[list[AsyncClaim], Delayed]:
         """Claims up to `limit` scopes of this tenant whose claim lapsed at least `older_than` ago, and answers them.
 
-        A scope that was released or sealed is finished, and not among them. Each goes to one caller, however many ask
+        A scope that was released or sealed is finished, and not among them: a run that an exception has ended is
+        released, too. `resume` makes a run of a claim. Each goes to one caller, however many ask
         at once. What was claimed before something got in the way is answered, too.
         """
         handle = self._own().apart()
@@ -78,8 +87,9 @@ class AsyncScopes:
     async def reset_fence(self, scope: str, *, by: str | None = None) -> Result[int, ResetRefusal]:
         """Raises the generation of a scope and answers it: all writers of earlier ones are fenced, tokens begin anew.
 
-        For a scope whose token was set beyond all that its source will issue, or whose source has begun anew. It is
-        neither fenced nor keyed; the log notes it, with `by`. Writers then name it: `writer(..., generation=)`.
+        For a scope whose token was set beyond all that its source will issue, whose source has begun anew, or whose
+        claim a wrong clock has made to last too long: nobody holds it after. It is neither fenced nor keyed; the log
+        notes it, with `by`. Writers then name it: `writer(..., generation=)`.
         """
         handle = self._own()
         flow = claiming.reset(lease.Reset(handle.tenant, scope, by))

@@ -95,7 +95,8 @@ class AsyncStore(AsyncReads, AsyncScopes, AsyncChecking):
     ) -> AsyncWriter:
         """Keyed writes into this namespace, fenced by `token` (0 .. 2^63-1) within `scope`, a run or a job.
 
-        `holder` tells apart two processes that hold an equal token: the first that is named keeps it.
+        `holder` tells apart two processes that hold an equal token: the first that is named keeps it. The token of a
+        claim, passed on to another process, is presented with its generation and no holder.
         """
         return AsyncWriter(self._handle, Presenter(scope, token, generation, holder))
 

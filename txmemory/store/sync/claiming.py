@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from returns.result import Failure, Result, Success
@@ -14,11 +15,15 @@ from txmemory.memories.bounds import Bounds
 from txmemory.model import lease
 from txmemory.model.address import Fence, Presenter
 from txmemory.model.item import moment
+from txmemory.model.refusal import Fenced, LeaseLost, Sealed
 from txmemory.port import Backend
 from txmemory.rules.leasing import RenewRefusal
 from txmemory.rules.settling import Delayed
 from txmemory.store.core import Handle, always, ttl_of
 from txmemory.store.sync.writer import Writer
+
+_BRIEFEST = 0.05
+"""Seconds that a renewal is given at the least."""
 
 
 class Claim:
@@ -36,6 +41,7 @@ class Claim:
         self._presenter = Presenter(
             claim.scope, granted.fence.token, granted.fence.generation, holder=claim.holder
         )
+        self._over = False
         self._note(granted, asked, claim.ttl)
 
     def __repr__(self) -> str:
@@ -43,6 +49,7 @@ class Claim:
 
     def _note(self, granted: lease.Granted, asked: float, ttl: int) -> None:
         self._until = granted.until
+        self._ttl = ttl
         self._ends = asked + ttl / 1_000_000
 
     @property
@@ -72,8 +79,21 @@ class Claim:
 
     @property
     def valid(self) -> bool:
-        """Whether it has not lapsed by this machine's own count, a monotonic one, begun before it was asked for."""
-        return time.monotonic() < self._ends
+        """Whether it has not lapsed by this machine's own count, a monotonic one, begun before it was asked for.
+
+        Once it was released, or a renewal has told that it is lost, it stays False.
+        """
+        return not self._over and time.monotonic() < self._ends
+
+    @property
+    def ttl(self) -> float:
+        """Seconds that it was last given."""
+        return self._ttl / 1_000_000
+
+    def is_of(self, handle: Handle[Backend]) -> bool:
+        """Whether it was made in the tenant of this handle, through the same opened store."""
+        ours = self._handle
+        return (ours.backend, ours.tenant) == (handle.backend, handle.tenant)
 
     def writer_at(self, handle: Handle[Backend], holds: Callable[[], bool] = always) -> Writer:
         """Its writer at another handle."""
@@ -96,8 +116,9 @@ class Claim:
         """
         length = self._claim.ttl if ttl is None else ttl_of(ttl)
         asked = time.monotonic()
-        result = self._run(claiming.renew(lease.Renew(self._handle.tenant, self._presenter, length)))
+        result = self._run(claiming.renew(lease.Renew(self._handle.tenant, self._presenter, length)), length)
         if isinstance(result, Failure):
+            self._over = self._over or isinstance(result.failure(), Fenced | LeaseLost | Sealed)
             return result
         granted = result.unwrap()
         self._note(granted, asked, length)
@@ -105,8 +126,12 @@ class Claim:
 
     def release(self) -> Result[bool, Delayed]:
         """Ends it, so that nobody need wait for it to lapse; False, and no harm, where it was another's by then."""
-        self._ends = 0.0
-        return self._run(claiming.release(lease.Release(self._handle.tenant, self._presenter)))
+        self._over = True
+        flow = claiming.release(lease.Release(self._handle.tenant, self._presenter))
+        return self._run(flow, self._ttl)
 
-    def _run(self, flow: Flow[Answer]) -> Answer:
-        return run(flow, self._handle.backend, self._handle.patience)
+    def _run(self, flow: Flow[Answer], ttl: int) -> Answer:
+        """In a third of the lease at the most: what takes longer comes too late to be tried again."""
+        patience = self._handle.patience
+        brief = min(patience.deadline, max(_BRIEFEST, ttl / 3_000_000))
+        return run(flow, self._handle.backend, replace(patience, deadline=brief))

@@ -4,12 +4,13 @@
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from returns.result import Failure, Result, Success
 
 from txmemory.drive import run
 from txmemory.flow import consolidating, reading, writing
-from txmemory.flow.requests import Answer, Flow
+from txmemory.flow.requests import Flow
 from txmemory.memories.consolidation import (
     Consolidated,
     Consolidation,
@@ -24,10 +25,13 @@ from txmemory.memories.values import Memory
 from txmemory.model import command as wanted
 from txmemory.model.address import Address, Presenter
 from txmemory.model.outcome import Outcome, Receipt
+from txmemory.model.refusal import LeaseLost, Refusal
 from txmemory.port import Backend
 from txmemory.rules.settling import AppliedRefusal, ConsolidateRefusal
 from txmemory.store.core import Handle
 
+Value = TypeVar("Value")
+AnyRefusal = TypeVar("AnyRefusal", bound=Refusal)
 _log = logging.getLogger("txmemory")
 
 
@@ -37,6 +41,8 @@ class Consolidating:
 
     handle: Handle[Backend]
     presenter: Presenter
+    holds: Callable[[], bool]
+    """Whether its lease, if it has one, is still there: asked before anything is sent."""
     job: Job
     summarise: Callable[[Group], str]
     strict: bool
@@ -115,7 +121,9 @@ class Consolidating:
         command = self.handle.write("replace", key, add, remove, None, None, "return")
         return self._ask(consolidating.replace(command, self.handle.tenant, self.presenter))
 
-    def _ask(self, flow: Flow[Answer]) -> Answer:
+    def _ask(self, flow: Flow[Result[Value, AnyRefusal]]) -> Result[Value, AnyRefusal | LeaseLost]:
+        if not self.holds():
+            return Failure(LeaseLost())
         return run(flow, self.handle.backend, self.handle.patience)
 
     def _told(self, recorded: dict[str, Outcome], stored: set[str]) -> tuple[Consolidated, ...]:

@@ -13,8 +13,8 @@ from txmemory.drive import Repeating, run
 from txmemory.flow import reading
 from txmemory.memories.bounds import Bounds
 from txmemory.memories.values import Memory
+from txmemory.model.address import Fence
 from txmemory.model.outcome import Receipt
-from txmemory.model.refusal import Fenced, LeaseLost, Sealed
 from txmemory.port import Backend, Closed
 from txmemory.rules.settling import StepRefusal, unconditional
 from txmemory.store.core import Handle, Step, refuse_uncallable
@@ -25,16 +25,16 @@ from txmemory.store.sync.writer import Writer
 class Run:
     """A claimed scope at work: `with` it, and it is renewed in the background, and released at the end.
 
-    Made by `Store.run`. When its lease is lost, because somebody else took the scope over or because it could
-    not be renewed in time, its writers answer `LeaseLost` and send nothing, from then on for good; what was under way
-    its token fences.
+    Made by `Store.run` and `Store.resume`. When its lease is lost, because somebody else took the scope
+    over or because it could not be renewed in time, its writers answer `LeaseLost` and send nothing, from then on for
+    good; what was under way its token fences.
     """
 
-    def __init__(self, claim: Claim, handle: Handle[Backend], ttl: float) -> None:
+    def __init__(self, claim: Claim, handle: Handle[Backend]) -> None:
         self._claim = claim
         self._handle = handle
         self._lost = False
-        self._renewing = Repeating(self._renew, ttl / 3)
+        self._renewing = Repeating(self._renew, claim.ttl / 3)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} token={self.token}>"
@@ -69,6 +69,11 @@ class Run:
         return self._claim.generation
 
     @property
+    def fence(self) -> Fence:
+        """Both, in the order in which they are compared: what else can fence should compare the pair."""
+        return self._claim.fence
+
+    @property
     def until(self) -> datetime:
         """When its lease ends unless it is renewed again, by the database's clock."""
         return self._claim.until
@@ -95,9 +100,7 @@ class Run:
         """Whether there is anything left to renew; what could not be reached is asked again."""
         if not self.valid:
             return False
-        result = self._claim.renew()
-        if isinstance(result, Failure) and isinstance(result.failure(), Fenced | LeaseLost | Sealed):
-            self._lost = True
+        self._claim.renew()
         return self.valid
 
     def step(
@@ -106,8 +109,9 @@ class Run:
         """What the step stored: in an earlier attempt, or what `produce` makes now; it is called in that case alone.
 
         The ledger is asked first, under the fence. `produce` runs outside every transaction, as long as it likes, and
-        what it raises comes out of here with nothing written. The memories are those that the key stands for, as they
-        were stored, whatever has been changed or removed since. `txmemory.step_key` makes keys of places in a run.
+        what it raises comes out of here with nothing written. Of two callers of one key at once both may call theirs,
+        and both get what was written first. The memories are those that the key stands for, as they were stored,
+        whatever has been changed or removed since. `txmemory.step_key` makes keys of places in a run.
         """
         refuse_uncallable(produce, "produce")
         writer = self.writer

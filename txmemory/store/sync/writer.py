@@ -151,9 +151,8 @@ class Writer:
             raise ValueError("a summariser is never called inside a transaction: consolidate without joining")
         refuse_uncallable(summarise, "summarise")
         job = Job(self._handle.namespace, key, older_than, min_count, max_memories_per_group, token_budget)
-        if not self._holds():
-            return Failure(LeaseLost())
-        return Consolidating(self._handle, self._presenter, job, summarise, strict).run()
+        working = Consolidating(self._handle, self._presenter, self._holds, job, summarise, strict)
+        return working.run()
 
     def applied(self, key: str) -> Result[Outcome | None, AppliedRefusal]:
         """The outcome recorded for `key`, or None: then nothing with this key and an older token can land."""

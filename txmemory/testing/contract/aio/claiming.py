@@ -146,7 +146,9 @@ async def test_a_newer_token_from_elsewhere_ends_a_lease(storage: AsyncStorage) 
     must(await store.writer("run", 1).applied("an equal token changes nothing"))
     must(await claim.renew())
     must(await store.writer("run", 9).applied("step"))
+    lived = [claim.valid]
     assert either(await claim.renew()) == Fenced(Fence(0, 1), Fence(0, 9))
+    assert [*lived, claim.valid] == [True, False]
     assert must(await claim.release()) is False
     assert must(await (await other(storage)).claim("run", "bob")).token == 10
 

@@ -5,7 +5,18 @@ from typing import Any
 
 import pytest
 
-from txmemory import AsyncStore, Consolidation, Fenced, Group, Memory, Sealed, Unavailable, either, must
+from txmemory import (
+    AsyncStore,
+    Consolidation,
+    Fenced,
+    Group,
+    LeaseLost,
+    Memory,
+    Sealed,
+    Unavailable,
+    either,
+    must,
+)
 from txmemory.port import Down
 from txmemory.testing.aio.asking import contents
 from txmemory.testing.aio.consolidating import JOB, AsyncModel, consolidated, statuses, stored, turns
@@ -285,3 +296,22 @@ async def test_no_model_is_asked_inside_a_caller_s_transaction(storage: AsyncSto
             await consolidated(handle.writer("jobs", 1), model)
     await caller.roll_back()
     assert model.asked == []
+
+
+async def test_a_job_of_a_run_that_has_lost_its_lease_sends_nothing_more(storage: AsyncStorage) -> None:
+    """While the model was at it: its summary is not stored, and it is asked for no other."""
+    store = await storage.open()
+    await stored(store, turns("a", 3), turns("b", 3))
+    run = must(await store.run("jobs", "worker"))
+    before = []
+
+    async def lose(_group: Group) -> None:
+        await run.__aexit__(None, None, None)
+        before.append(await storage.digest())
+
+    model = AsyncModel(lose)
+    async with run:
+        refused = await run.writer.consolidate(JOB, model, older_than=START, min_count=2)
+    assert either(refused) == LeaseLost()
+    assert len(model.asked) == 1
+    assert before == [await storage.digest()]

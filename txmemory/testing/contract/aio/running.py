@@ -23,6 +23,7 @@ from txmemory.testing.aio.asking import OPERATIONS, contents, written
 from txmemory.testing.aio.storage import AsyncStorage
 
 TTL = timedelta(hours=1)
+ANSWER = "answer 1 about b"
 Produce = Callable[[], Awaitable[list[Memory]]]
 
 
@@ -205,6 +206,28 @@ async def test_each_unfinished_scope_goes_to_one_caller(storage: AsyncStorage) -
     assert await unfinished(store.tenant("acme")) == ["e"]
     assert await unfinished(store) == await unfinished(second) == []
     must(await first[0].writer.write("step", [Memory("tea")]))
+
+
+async def test_an_unfinished_scope_is_run_on(storage: AsyncStorage) -> None:
+    """F4: with the claim that was given, into the namespace of the handle, and it is released at the end."""
+    store = await storage.open()
+    claim = must(await store.claim("run", "worker", timedelta(minutes=1)))
+    must(await claim.writer.write("step", [Memory("tea", id="a")]))
+    storage.clock.advance(timedelta(minutes=2))
+    (given,) = must(await store.unfinished("sweeper", ttl=TTL))
+    async with store.within("deep").resume(given) as run:
+        assert (run.scope, run.fence, run.valid) == ("run", (0, 2), True)
+        assert must(await run.step("step", never)).receipt.replayed
+        must(await run.step("next", Model("b").produce))
+        assert isinstance(either(await claim.writer.write("late", [Memory("late")])), Fenced)
+    assert (await contents(store), await contents(store.within("deep"))) == ({"a": "tea"}, {"b": ANSWER})
+    assert not given.valid
+    assert must(await store.unfinished("sweeper")) == []
+    for other in (store.tenant("acme"), await storage.open()):
+        with pytest.raises(ValueError):
+            other.resume(given)
+    with pytest.raises(TypeError):
+        store.resume("run")  # type: ignore[arg-type]  # the wrong type is the point
 
 
 async def test_pieces_of_several_namespaces_are_written_together_or_not_at_all(

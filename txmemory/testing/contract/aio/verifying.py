@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -176,6 +177,13 @@ async def test_a_verification_goes_on_from_any_of_its_checkpoints(storage: Async
         assert again.read == whole.read
     with pytest.raises(ValueError, match="another call"):
         await store.verify(of="store", begun=told[0])
+    for text in ("", "{}", "[", '{"read":{},"findings":[],"scope":1}', "[" * 3_000):
+        with pytest.raises(ValueError, match="not the text of a checkpoint"):
+            Checkpoint.from_text(text)
+    wrongs: list[dict[str, Any]] = [{"begun": told[0].text()}, {"progress": told}]
+    for wrong in wrongs:
+        with pytest.raises(TypeError):
+            await store.verify(**wrong)
 
 
 async def test_a_verification_of_the_whole_store_goes_on_too(storage: AsyncStorage) -> None:

@@ -147,7 +147,9 @@ def test_a_newer_token_from_elsewhere_ends_a_lease(storage: Storage) -> None:
     must(store.writer("run", 1).applied("an equal token changes nothing"))
     must(claim.renew())
     must(store.writer("run", 9).applied("step"))
+    lived = [claim.valid]
     assert either(claim.renew()) == Fenced(Fence(0, 1), Fence(0, 9))
+    assert [*lived, claim.valid] == [True, False]
     assert must(claim.release()) is False
     assert must(other(storage).claim("run", "bob")).token == 10
 

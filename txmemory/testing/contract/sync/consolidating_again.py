@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from txmemory import Consolidation, Fenced, Group, Memory, Sealed, Store, Unavailable, either, must
+from txmemory import (
+    Consolidation,
+    Fenced,
+    Group,
+    LeaseLost,
+    Memory,
+    Sealed,
+    Store,
+    Unavailable,
+    either,
+    must,
+)
 from txmemory.port import Down
 from txmemory.testing.cases import needs
 from txmemory.testing.clock import START
@@ -286,3 +297,22 @@ def test_no_model_is_asked_inside_a_caller_s_transaction(storage: Storage) -> No
             consolidated(handle.writer("jobs", 1), model)
     caller.roll_back()
     assert model.asked == []
+
+
+def test_a_job_of_a_run_that_has_lost_its_lease_sends_nothing_more(storage: Storage) -> None:
+    """While the model was at it: its summary is not stored, and it is asked for no other."""
+    store = storage.open()
+    stored(store, turns("a", 3), turns("b", 3))
+    run = must(store.run("jobs", "worker"))
+    before = []
+
+    def lose(_group: Group) -> None:
+        run.__exit__(None, None, None)
+        before.append(storage.digest())
+
+    model = Model(lose)
+    with run:
+        refused = run.writer.consolidate(JOB, model, older_than=START, min_count=2)
+    assert either(refused) == LeaseLost()
+    assert len(model.asked) == 1
+    assert before == [storage.digest()]

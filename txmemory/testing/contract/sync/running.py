@@ -24,6 +24,7 @@ from txmemory.testing.sync.asking import OPERATIONS, contents, written
 from txmemory.testing.sync.storage import Storage
 
 TTL = timedelta(hours=1)
+ANSWER = "answer 1 about b"
 Produce = Callable[[], list[Memory]]
 
 
@@ -206,6 +207,28 @@ def test_each_unfinished_scope_goes_to_one_caller(storage: Storage) -> None:
     assert unfinished(store.tenant("acme")) == ["e"]
     assert unfinished(store) == unfinished(second) == []
     must(first[0].writer.write("step", [Memory("tea")]))
+
+
+def test_an_unfinished_scope_is_run_on(storage: Storage) -> None:
+    """F4: with the claim that was given, into the namespace of the handle, and it is released at the end."""
+    store = storage.open()
+    claim = must(store.claim("run", "worker", timedelta(minutes=1)))
+    must(claim.writer.write("step", [Memory("tea", id="a")]))
+    storage.clock.advance(timedelta(minutes=2))
+    (given,) = must(store.unfinished("sweeper", ttl=TTL))
+    with store.within("deep").resume(given) as run:
+        assert (run.scope, run.fence, run.valid) == ("run", (0, 2), True)
+        assert must(run.step("step", never)).receipt.replayed
+        must(run.step("next", Model("b").produce))
+        assert isinstance(either(claim.writer.write("late", [Memory("late")])), Fenced)
+    assert (contents(store), contents(store.within("deep"))) == ({"a": "tea"}, {"b": ANSWER})
+    assert not given.valid
+    assert must(store.unfinished("sweeper")) == []
+    for other in (store.tenant("acme"), storage.open()):
+        with pytest.raises(ValueError):
+            other.resume(given)
+    with pytest.raises(TypeError):
+        store.resume("run")  # type: ignore[arg-type]  # the wrong type is the point
 
 
 def test_pieces_of_several_namespaces_are_written_together_or_not_at_all(

@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -175,6 +176,13 @@ def test_a_verification_goes_on_from_any_of_its_checkpoints(storage: Storage) ->
         assert again.read == whole.read
     with pytest.raises(ValueError, match="another call"):
         store.verify(of="store", begun=told[0])
+    for text in ("", "{}", "[", '{"read":{},"findings":[],"scope":1}', "[" * 3_000):
+        with pytest.raises(ValueError, match="not the text of a checkpoint"):
+            Checkpoint.from_text(text)
+    wrongs: list[dict[str, Any]] = [{"begun": told[0].text()}, {"progress": told}]
+    for wrong in wrongs:
+        with pytest.raises(TypeError):
+            store.verify(**wrong)
 
 
 def test_a_verification_of_the_whole_store_goes_on_too(storage: Storage) -> None:
