@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from txmemory.testing.machine import Machine
+from txmemory.testing.leasing_machine import LeasingMachine
 
 MODEST = settings(
-    max_examples=100,
+    max_examples=200,
     stateful_step_count=40,
     deadline=None,
     database=None,
@@ -19,15 +19,16 @@ MODEST = settings(
 )
 
 
-FEWER = settings(MODEST, max_examples=30)
+FEWER = settings(MODEST, max_examples=40)
 """Where each example makes a schema on a server, and each answer comes from there."""
 
 
 def test_random_histories_are_answered_as_the_model_answers(
     make_storage: Callable[[], Any], request: pytest.FixtureRequest
 ) -> None:
-    class Here(Machine):
+    class Here(LeasingMachine):
         place = staticmethod(make_storage)
 
-    remote = request.node.callspec.params["make_storage"].endswith("postgres")
-    run_state_machine_as_test(Here, settings=FEWER if remote else MODEST)
+    name = request.node.callspec.params["make_storage"]
+    near = name.endswith(("memory", "sqlite-file"))
+    run_state_machine_as_test(Here, settings=MODEST if near else FEWER)

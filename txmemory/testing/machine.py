@@ -20,7 +20,10 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 names = st.sampled_from(NASTY)
 scopes = st.sampled_from(["run", "Run", "run%", "r\u00e9n"])
-writers = st.builds(Who, scopes, st.integers(0, 3), st.sampled_from([None, None, "X", "Y"]))
+holders = st.sampled_from([None, None, "X", "Y"])
+writers = st.builds(
+    Who, scopes, st.sampled_from([0, 1, 2, 3, 3, 9]), holders, st.sampled_from([0, 0, 0, 1]), made=st.just(0)
+)
 places = st.sampled_from(["", "x"])
 times = st.none() | st.integers(0, 5).map(lambda minutes: NOON + timedelta(minutes=minutes))
 kinds = st.sampled_from(["knowledge", "knowledge", "task", "Task"])
@@ -60,7 +63,7 @@ class Machine(RuleBasedStateMachine):
 
     def writer(self, place: str, who: Who) -> Any:
         """A writer as the model names it."""
-        return self.at(place).writer(who.scope, who.token, holder=who.holder)
+        return self.at(place).writer(who.scope, who.token, holder=who.holder, generation=who.generation)
 
     @rule(
         place=places, who=writers, key=names, add=batches, expect=sources, bound=bounds, refuse=st.booleans()
@@ -280,12 +283,12 @@ class Machine(RuleBasedStateMachine):
             self.run(self.storage.close())
             self.runner.close()
 
-    def _write(self, remove: Any, place: str, who: Who, **asked: Any) -> None:
+    def _write(self, remove: Any, place: str, who: Who, writer: Any = None, **asked: Any) -> None:
         wanted = Asked(remove=remove, **asked)
         if wanted.remove is not None:
             wanted.add = [given for given in wanted.add if given.id not in wanted.remove]
         expected = self.model.write(place, who, wanted, self.storage.clock())
-        writer = self.writer(place, who)
+        writer = writer or self.writer(place, who)
         add = [memory_of(given) for given in wanted.add]
         more = {"bounds": bounds_of(wanted.bound), "on_mismatch": "refuse" if wanted.refuse else "return"}
         if wanted.remove is None:

@@ -13,11 +13,23 @@ Refs = tuple[tuple[str, int], ...]
 
 
 class Who(NamedTuple):
-    """Who acts: a scope, a token, perhaps a holder."""
+    """Who acts: a scope, a token, perhaps a holder. `made` tells apart those of one name to whom claims are given."""
 
     scope: str
     token: int
     holder: str | None = None
+    generation: int = 0
+    made: int = 0
+
+    @property
+    def fence(self) -> tuple[int, int]:
+        """In the order in which they are compared."""
+        return self.generation, self.token
+
+    @property
+    def identity(self) -> tuple[str, int] | None:
+        """The holder, told apart from others of its name; None where none is named."""
+        return None if self.holder is None else (self.holder, self.made)
 
 
 class Given(NamedTuple):
@@ -71,8 +83,9 @@ class Revision:
 class Scope:
     """What a scope remembers."""
 
-    token: int
-    holder: str | None
+    fence: tuple[int, int] = (0, 0)
+    holder: tuple[str, int] | None = None
+    until: datetime | None = None
     seq: int = 0
     sealed: bool = False
     ledger: dict[str, tuple[object, Done]] = field(default_factory=dict)
@@ -224,14 +237,14 @@ class Model:
 
     # ---- how -------------------------------------------------------------------------------------
 
-    def _fenced(self, who: Who) -> tuple[str, int] | None:
-        scope = self.scopes.setdefault(who.scope, Scope(who.token, who.holder))
-        strangers = None not in (scope.holder, who.holder) and scope.holder != who.holder
-        if who.token < scope.token or (who.token == scope.token and strangers):
-            return "fenced", scope.token
-        if who.token > scope.token:
-            scope.token, scope.holder = who.token, who.holder
-        scope.holder = scope.holder or who.holder
+    def _fenced(self, who: Who) -> tuple[str, tuple[int, int]] | None:
+        scope = self.scopes.setdefault(who.scope, Scope(who.fence, who.identity))
+        strangers = None not in (scope.holder, who.holder) and scope.holder != who.identity
+        if who.fence < scope.fence or (who.fence == scope.fence and strangers):
+            return "fenced", scope.fence
+        if who.fence > scope.fence:
+            scope.fence, scope.holder, scope.until = who.fence, who.identity, None
+        scope.holder = scope.holder or who.identity
         return None
 
     def _judge(self, place: str, who: Who, asked: Sequence[Asked], now: datetime) -> list[Any]:

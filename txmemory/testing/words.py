@@ -4,8 +4,10 @@ from txmemory import (
     AlreadyExists,
     Bounds,
     Fenced,
+    Held,
     IdChanged,
     KeyReused,
+    LeaseLost,
     Memory,
     NotFound,
     Outcome,
@@ -30,9 +32,13 @@ def told(answer: object) -> object:
     """An answer in the model's words."""
     match answer:
         case Fenced(newest=newest):
-            return "fenced", newest.token
+            return "fenced", tuple(newest)
         case Sealed():
             return ("sealed",)
+        case Held(holder=holder, until=until):
+            return "held", holder, until
+        case LeaseLost():
+            return ("lost",)
         case NotFound():
             return ("missing",)
         case IdChanged():
