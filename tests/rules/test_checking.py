@@ -208,9 +208,10 @@ def test_a_tombstone_is_bound_by_nothing() -> None:
         (said(1)._replace(status="superseded", effects=(effect("a"),)), False),
         (said(1)._replace(status=None), False),
         (said(1)._replace(fingerprint=b"short"), False),
-        (said(1)._replace(at=0.5), False),  # type: ignore[arg-type]  # as SQLite may keep it
+        (said(1)._replace(fingerprint=None), False),
         (said(0), False),
-        (said(1)._replace(token=0.5), False),  # type: ignore[arg-type]  # as SQLite may keep it
+        (said(1)._replace(token=None), False),
+        (said(1)._replace(seq=None), False),
         (said(1)._replace(scope=None), False),
         (Event("record", None, None, None, None, None, None, None, "stored", (), 1), False),
         (Event("change", None, None, None, None, None, None, None, "stored", (effect("a"),), 1), True),

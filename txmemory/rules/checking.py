@@ -7,7 +7,7 @@ from txmemory.model.finding import Finding, FindingKind
 from txmemory.model.item import Revision
 from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadRepair, ScopeState
 from txmemory.model.verifying import HeadFound, LogRow, RevisionFound, ScopeFound
-from txmemory.rules.fold import head_after, scope_after
+from txmemory.rules.fold import head_after, head_of, scope_after
 from txmemory.rules.sums import key_mark
 
 
@@ -116,13 +116,15 @@ class ItemCheck:
         self._restart()
 
     def _restart(self) -> None:
+        self._only: Revision | None = None
+        """The one revision so far, which is not folded as long as its head may be just what it says."""
         self._folded: FoldedHead | None = None
         self._number = 0
         self._whole = True
 
     def take(self, found: HeadFound | RevisionFound) -> None:
         """The next row."""
-        place = (found.namespace, found.id)
+        place = found[:2]
         if place != self._place:
             self.finish()
             self._place = place
@@ -136,6 +138,7 @@ class ItemCheck:
     def finish(self) -> None:
         """The last item has no more rows, and so no head."""
         if self._place is not None:
+            self._fold()
             self._differs("head_missing", self._place)
             self._place = None
         self._restart()
@@ -148,9 +151,17 @@ class ItemCheck:
         if revision is None:
             self._broken("revision_changed", place, found.number)
             return
+        if self._number == 1 and revision.item is not None:
+            self._only = revision
+            return
+        self._fold()
         if revision.item is None and not self._ends(revision):
             self._broken("revision_changed", place, found.number)
         self._folded = head_after(self._folded, revision)
+
+    def _fold(self) -> None:
+        if self._only is not None:
+            self._folded, self._only = head_after(None, self._only), None
 
     def _ends(self, tombstone: Revision) -> bool:
         """Whether it ends what stands before it, as far as that is there."""
@@ -159,7 +170,11 @@ class ItemCheck:
         return self._folded.head.live and self._folded.head.created_at == tombstone.created_at
 
     def _head(self, found: HeadFound, place: tuple[str, str]) -> None:
-        head = found.head
+        head, only = found.head, self._only
+        if only is not None and only.item is not None:
+            if self._whole and head == head_of(only, only.item, (only.at, only.ordinal)):
+                return
+            self._fold()
         if self._folded is None and self._number == 0:
             if head is None or head.revision > 0:
                 self._broken("revision_missing", place, 1 if head is None else head.revision)

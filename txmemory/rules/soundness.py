@@ -9,17 +9,16 @@ from txmemory.model.limits import INTEGER_MOST
 FINGERPRINT_BYTES = 48
 ENDS = frozenset({"replaced", "deleted", "cleared", "evicted", "expired"})
 """Why a memory can have gone."""
-_INTEGER = {int}
 _LONE = re.compile("[\ud800-\udfff]")
 """A surrogate, of which no UTF-8 is made."""
 
 
 def sound(event: Event) -> bool:
-    """Whether the parts of an event go together."""
-    if not (integers(event.at) and _placed(event) and _told(event)):
+    """Whether the parts of an event go together. Each has its type, but those of its effects, which were JSON."""
+    if not (_placed(event) and _told(event)):
         return False
     for _, id, revision, operation, reason, bound in event.effects:
-        if not (_is_id(id) and integers(revision) and 0 < revision <= INTEGER_MOST):
+        if type(revision) is not int or not 0 < revision <= INTEGER_MOST or not _is_id(id):
             return False
         if operation == "put":
             if reason != "stored" or bound is None:
@@ -34,24 +33,18 @@ def _is_id(id: object) -> bool:
     return type(id) is str and "\0" not in id and (id.isascii() or not _LONE.search(id))
 
 
-def integers(*values: object) -> bool:
-    """Whether all are integers: an engine may keep anything in a column, whatever its type says."""
-    return _INTEGER.issuperset(map(type, values))
-
-
 def _placed(event: Event) -> bool:
     """A scope, a place in it and a token belong together."""
     if event.scope is None:
         return {event.seq, event.token, event.generation, event.actor, event.key, event.fingerprint} == {None}
-    numbers = (event.seq, event.token, event.generation or 0)
-    return integers(*numbers) and (event.seq or 0) > 0
+    return event.token is not None and (event.seq or 0) > 0
 
 
 def _told(event: Event) -> bool:
     """Each kind of event tells what it is about, and nothing else."""
     match event.kind:
         case "record":
-            sealed = isinstance(event.fingerprint, bytes) and len(event.fingerprint) == FINGERPRINT_BYTES
+            sealed = event.fingerprint is not None and len(event.fingerprint) == FINGERPRINT_BYTES
             stored = event.status == "stored" or (event.status == "superseded" and not event.effects)
             return event.scope is not None and event.key is not None and sealed and stored
         case "change":

@@ -9,14 +9,13 @@ from sqlalchemy import ColumnElement, Table, bindparam, delete, insert, literal_
 from txmemory.backends.sql.reading import Asked, ReadStatements
 from txmemory.backends.sql.rows import Row
 from txmemory.backends.sql.spelling import Spelling, Statement, columns_of
-from txmemory.backends.sql.unread import scope_state_from
+from txmemory.backends.sql.unread import integers, scope_state_from
 from txmemory.model.address import namespace_text
 from txmemory.model.item import Revision
 from txmemory.model.query import Page, Query, Revisions
 from txmemory.model.repair import HeadRepair, HeadState, Mended, Repair, ScopeRepair
 from txmemory.model.verifying import Logged, LogRow
 from txmemory.rules.mending import ScopeMending, folded_on
-from txmemory.rules.soundness import integers
 
 Said = Generator[tuple[Statement, Mapping[str, object]], Sequence[Row], Any]
 """Yields a statement and what it binds, and is sent the rows that it answers."""

@@ -4,7 +4,7 @@ SQLite may keep a value of any type in a column, whatever was declared. A name t
 behind all others, a number that is none the last one, and nothing of such a row is believed.
 """
 
-from functools import lru_cache
+from collections.abc import Mapping
 
 from txmemory.backends.sql.rows import Row, effects_from, revision_from
 from txmemory.model.address import Address, Fence, namespace_from, namespace_text
@@ -12,7 +12,7 @@ from txmemory.model.event import VERSION, Event
 from txmemory.model.item import Revision
 from txmemory.model.repair import HeadState, ScopeState
 from txmemory.model.verifying import LAST, NAMELESS, HeadFound, KeyFound, LogRow, RevisionFound, ScopeFound
-from txmemory.rules.soundness import ENDS, integers, sound
+from txmemory.rules.soundness import ENDS, sound
 
 KINDS = frozenset({"record", "change", "forget", "seal", "claim", "release", "reset"})
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -61,14 +61,27 @@ ENTRY_COLUMNS = tuple(_ENTRY_TYPES)
 STATE_COLUMNS = ("live", "head_revision", "added_at", "added_ordinal")
 
 
-@lru_cache(maxsize=256)
-def _is_event(types: tuple[type, ...]) -> bool:
-    return all(one in allowed for one, allowed in zip(types, _TYPES.values(), strict=True))
+class _Shapes(dict[tuple[type, ...], bool]):
+    """Whether a row whose values have these types may be one of these columns, worked out once for all alike."""
+
+    def __init__(self, types: Mapping[str, frozenset[type]]) -> None:
+        super().__init__()
+        self._allowed = tuple(types.values())
+
+    def __missing__(self, shape: tuple[type, ...]) -> bool:
+        said = all(one in allowed for one, allowed in zip(shape, self._allowed, strict=True))
+        if len(self) < _SHAPES_MOST:
+            self[shape] = said
+        return said
 
 
-@lru_cache(maxsize=256)
-def _is_entry(types: tuple[type, ...]) -> bool:
-    return all(one in allowed for one, allowed in zip(types, _ENTRY_TYPES.values(), strict=True))
+_SHAPES_MOST = 1_000
+_IS_EVENT, _IS_ENTRY = _Shapes(_TYPES), _Shapes(_ENTRY_TYPES)
+
+
+def integers(*values: object) -> bool:
+    """Whether all are integers."""
+    return _NUMBER.issuperset(map(type, values))
 
 
 def name_from(value: object) -> str:
@@ -82,8 +95,10 @@ def _number_from(value: object) -> int:
 
 def logged_from(row: Row) -> LogRow:
     """A row of (LOG_COLUMNS, seq in the ledger)."""
-    *event, applied = row
-    return LogRow(row[0], name_from(row[3]), _number_from(row[4]), _event(event), applied)
+    event = _event(row[:-1])
+    if event is None:
+        return LogRow(row[0], name_from(row[3]), _number_from(row[4]), None, row[-1])
+    return LogRow(row[0], event.scope, event.seq, event, row[-1])
 
 
 def unscoped_from(row: Row) -> LogRow:
@@ -98,7 +113,7 @@ def unscoped_from(row: Row) -> LogRow:
 
 
 def _event(row: Row) -> Event | None:
-    if not _is_event(tuple(map(type, row))):
+    if not _IS_EVENT[tuple(map(type, row))]:
         return None
     _, version, kind, scope, seq, generation, token, actor, key, fingerprint, status, effects, at = row
     if version != VERSION or kind not in KINDS:
@@ -134,10 +149,11 @@ def key_from(row: Row) -> KeyFound:
 
 def item_from(row: Row) -> HeadFound | RevisionFound:
     """A row of (namespace, id, ENTRY_COLUMNS, STATE_COLUMNS), where a head has the latter, and a revision none."""
-    namespace, id, *entry, live, number, added_at, added_ordinal = row
+    namespace, id, number = row[0], row[1], row[-3]
     if number is None:
-        return revision_found(namespace, id, entry)
-    _, kind, _, _, attributes, created_at, expires_at, importance, _, _, updated_at, *_ = entry
+        return revision_found(namespace, id, row[2:-4])
+    _, _, _, kind, _, _, attributes, created_at, expires_at, importance, _, _, updated_at, *_ = row
+    live, _, added_at, added_ordinal = row[-4:]
     numbers = number, created_at, updated_at, added_at, added_ordinal, expires_at or 0
     if live not in (0, 1) or not integers(*numbers) or not isinstance(id, str):
         return HeadFound(name_from(namespace), name_from(id), None)
@@ -148,20 +164,22 @@ def item_from(row: Row) -> HeadFound | RevisionFound:
 
 def revision_found(namespace: object, id: object, entry: Row) -> RevisionFound:
     """A row of ENTRY_COLUMNS at this place."""
-    place, name, number = name_from(namespace), name_from(id), entry[0]
-    if not (place is namespace and name is id and _is_entry(tuple(map(type, entry)))):
-        return RevisionFound(place, name, number if isinstance(number, int) else LAST - 1, None)
+    number = entry[0]
+    if not (isinstance(namespace, str) and isinstance(id, str) and _IS_ENTRY[tuple(map(type, entry))]):
+        return RevisionFound(
+            name_from(namespace), name_from(id), number if isinstance(number, int) else LAST - 1, None
+        )
     try:
-        revision = revision_from(Address(namespace_from(place), name), entry)
-        return RevisionFound(place, name, number, revision if _sound(revision, entry) else None)
+        revision = revision_from(Address(namespace_from(namespace), id), entry)
     except _UNREADABLE:
-        return RevisionFound(place, name, number, None)
+        return RevisionFound(namespace, id, number, None)
+    return RevisionFound(namespace, id, number, revision if _sound(revision, entry) else None)
 
 
 def _sound(revision: Revision, entry: Row) -> bool:
-    _, kind, text, data, attributes, _, expires_at, importance, embedding, salt, _, _, _, reason = entry
     item = revision.item
     if item is not None:
-        return bool(reason == "stored" and item.attributes_text == attributes)
+        return revision.reason == "stored" and item.attributes_text == entry[4]
+    _, kind, text, data, attributes, _, expires_at, importance, embedding, *_ = entry
     content = (kind, text, data, attributes, expires_at, importance, embedding)
-    return content == (None,) * 7 and not salt and reason in ENDS
+    return content == (None,) * 7 and not revision.salt and revision.reason in ENDS
