@@ -12,6 +12,7 @@ from tests.damage.damages import Damage, damaged, might_be_true, unfindable
 from tests.damage.grounds import DERIVED, Ground, derived, kinds
 from txmemory import Fenced, Memory, either, must
 
+HERE = '["memories","here"]'
 ITEM = ("item", "revision")
 
 
@@ -123,6 +124,24 @@ def test_a_namespace_that_cannot_be_spelled_is_named_by_what_stands_there(ground
     with txmemory.open(ground.url) as store:
         assert kinds(store) & {"revision_missing", "revision_unexplained", "head_missing"}
         must(store.rebuild(of="store"))
+
+
+def test_a_head_that_went_elsewhere_is_named_in_its_namespace_and_in_no_other(ground: Ground) -> None:
+    """Where it was it is missing, where it is it has no history."""
+    with txmemory.open(ground.url) as store:
+        here, there = store.within("here"), store.within("there")
+        for each in (here, there):
+            must(each.store_all(Memory("tea", id=id) for id in ("a", "b", "c")))
+        ground.run("UPDATE {item} SET id = 'moved' WHERE id = 'b' AND namespace = :here", {"here": HERE})
+        found = must(here.verify(of="namespace"))
+        assert {(each.kind, each.id) for each in found.findings} == {
+            ("head_missing", "b"),
+            ("revision_missing", "moved"),
+        }
+        assert found.read.items == 3
+        assert must(there.verify(of="namespace")).findings == ()
+        rebuilt = must(store.rebuild())
+        assert (rebuilt.heads, [each.id for each in rebuilt.left]) == (1, ["moved"])
 
 
 def test_a_scope_whose_fence_was_raised_is_free_to_claim(ground: Ground) -> None:

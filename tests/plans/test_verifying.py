@@ -15,7 +15,17 @@ from scripts.benching import verifying
 from txmemory.backends.postgres import dialect as server_dialect
 from txmemory.backends.sqlite import dialect as file_dialect
 from txmemory.model.query import Query
-from txmemory.model.verifying import LAST, Items, Ledger, Logged, Scopes, Unscoped
+from txmemory.model.verifying import (
+    LAST,
+    HeadCount,
+    Heads,
+    HeadsAt,
+    Histories,
+    Ledger,
+    Logged,
+    Scopes,
+    Unscoped,
+)
 from txmemory.testing.server import PostgresServer
 
 EVENTS = 20_000
@@ -27,9 +37,13 @@ PAGES: list[Query[Any]] = [
     Logged(TENANT, ("run-3", 5), "run-8", LIMIT),
     Unscoped(TENANT, limit=LIMIT),
     Ledger(TENANT, "run-3", limit=LIMIT),
-    Items(TENANT, limit=LIMIT),
-    Items(TENANT, None, ('["memories"]', "m-15", LAST), LIMIT),
-    Items(TENANT, '["memories"]', ('["memories"]', "m-15", 1), LIMIT),
+    Histories(TENANT, limit=LIMIT),
+    Histories(TENANT, None, ('["memories"]', "m-15", LAST), LIMIT),
+    Histories(TENANT, '["memories"]', ('["memories"]', "m-15", 1), LIMIT),
+    Heads(TENANT, None, ('["memories"]', "m-15"), ('["memories"]', "m-1505"), LIMIT),
+    Heads(TENANT, '["memories"]', ('["memories"]', "m-1999"), limit=LIMIT),
+    HeadCount(TENANT, None, ('["memories"]', "m-15"), ('["memories"]', "m-1505"), 9),
+    HeadsAt(TENANT, (('["memories"]', "m-15"),)),
 ]
 names = [f"{type(each).__name__}-{number}" for number, each in enumerate(PAGES)]
 

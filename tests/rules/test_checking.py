@@ -5,14 +5,23 @@ from collections.abc import Sequence
 import pytest
 
 from tests.rules.examples import HERE, effect
+from tests.rules.test_item_check import entry, head
 from txmemory.model.address import Address, Fence, namespace_text
 from txmemory.model.event import Event, Kind
 from txmemory.model.finding import Finding
-from txmemory.model.item import Item, Revision
 from txmemory.model.outcome import Status
-from txmemory.model.repair import FoldedHead, HeadRepair, HeadState, Repair, ScopeRepair, ScopeState
-from txmemory.model.verifying import HeadFound, Items, KeyFound, LogRow, RevisionFound, ScopeFound
-from txmemory.rules.checking import ItemCheck, ScopeCheck, spelled
+from txmemory.model.repair import FoldedHead, HeadRepair, Repair, ScopeRepair, ScopeState
+from txmemory.model.verifying import (
+    HeadCount,
+    HeadFound,
+    Heads,
+    HeadsAt,
+    Histories,
+    KeyFound,
+    LogRow,
+    ScopeFound,
+)
+from txmemory.rules.checking import ScopeCheck, spelled
 from txmemory.rules.fold import folded_scope, head_after, keys_after
 from txmemory.rules.mending import ScopeMending, folded_on
 from txmemory.rules.soundness import sound
@@ -52,8 +61,8 @@ def checked(known: ScopeFound | None, *rows: LogRow) -> ScopeCheck:
     return check
 
 
-def kinds(check: ScopeCheck | ItemCheck) -> list[tuple[str, int | None]]:
-    return [(each.kind, each.seq if each.scope else each.revision) for each in check.findings]
+def kinds(check: ScopeCheck) -> list[tuple[str, int | None]]:
+    return [(each.kind, each.seq) for each in check.findings]
 
 
 def test_a_scope_that_follows_from_its_events_has_no_findings() -> None:
@@ -103,73 +112,6 @@ def test_a_row_that_differs_is_named() -> None:
 
 def test_a_finding_of_a_scope_says_where() -> None:
     assert checked(None).finding("key_missing", key="k") == Finding("key_missing", "t", "run", None, "k")
-
-
-def entry(number: int, text: str | None = "tea", *, at: int | None = None, **given: object) -> RevisionFound:
-    item = None if text is None else Item("knowledge", text, **given)  # type: ignore[arg-type]  # whatever is given
-    reason = "deleted" if text is None else "stored"
-    when = number if at is None else at
-    revision = Revision((HERE, "a"), number, item, 7, when, 0, None, reason, b"salt" if item else b"")  # type: ignore[arg-type]  # an address
-    return RevisionFound(PLACE, "a", number, revision)
-
-
-def head(number: int, *, live: bool = True, added: tuple[int, int] = (1, 0), **given: object) -> HeadFound:
-    state = HeadState(number, live, "knowledge", "{}", 7, number, None, None, added)
-    return HeadFound(PLACE, "a", state._replace(**given))  # type: ignore[arg-type]  # whatever is given
-
-
-def looked(*rows: HeadFound | RevisionFound) -> ItemCheck:
-    check = ItemCheck("t")
-    for each in rows:
-        check.take(each)
-    check.finish()
-    return check
-
-
-def test_an_item_that_follows_from_its_history_has_no_findings() -> None:
-    lives = [
-        (entry(1), head(1)),
-        (entry(1), entry(2), head(2)),
-        (entry(1), entry(2, None), head(2, live=False)),
-        (entry(1), entry(2, None), entry(3), head(3, added=(3, 0))),
-        (entry(1, expires_at=2), entry(2), head(2, added=(2, 0))),
-        (entry(1, expires_at=2), entry(2), head(2, added=(1, 0))),
-        (entry(1, expires_at=3), entry(2), head(2)),
-    ]
-    for life in lives:
-        check = looked(*life)
-        assert (check.findings, check.repairs) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected", "repaired"),
-    [
-        ([entry(1)], [("head_missing", None)], True),
-        ([entry(1), head(1, kind="task")], [("head_differs", None)], True),
-        ([entry(1), entry(2), head(1)], [("head_differs", None)], True),
-        ([entry(1), HeadFound(PLACE, "a", None)], [("head_differs", None)], True),
-        ([head(0)], [("placeholder", None)], True),
-        ([HeadFound(PLACE, "a", None)], [("revision_missing", 1)], False),
-        ([head(3)], [("revision_missing", 3)], False),
-        ([entry(1), entry(3), head(3)], [("revision_missing", 2)], False),
-        ([entry(1), RevisionFound(PLACE, "a", 2, None), head(2)], [("revision_changed", 2)], False),
-        ([entry(2, None), head(2)], [("revision_missing", 1)], False),
-        ([entry(1, None), head(1, live=False)], [("revision_changed", 1)], False),
-        ([entry(1), entry(2, None), entry(3, None), head(3)], [("revision_changed", 3)], False),
-        ([entry(1), entry(3, None)], [("revision_missing", 2), ("head_missing", None)], False),
-    ],
-)
-def test_each_fault_of_an_item_has_its_name(
-    rows: Sequence[HeadFound | RevisionFound], expected: list[tuple[str, int | None]], *, repaired: bool
-) -> None:
-    check = looked(*rows)
-    assert kinds(check) == expected
-    assert bool(check.repairs) is repaired
-
-
-def test_an_item_s_faults_are_not_its_neighbour_s() -> None:
-    other = RevisionFound(PLACE, "b", 1, entry(1)[3])
-    assert kinds(looked(entry(1), other, HeadFound(PLACE, "b", head(1).head))) == [("head_missing", None)]
 
 
 def test_a_namespace_that_is_none_is_one_part() -> None:
@@ -311,10 +253,13 @@ def test_nothing_shows_whose_it_is() -> None:
         KeyFound("hush", "hush", 1),
         entry(1),
         head(1),
-        head(1).head,
+        HeadFound("hush", "hush", 1, has_history=True),
         ScopeRepair("hush", KNOWN, (("hush", 1),), whole=True),
         Repair("hush", None, (HeadRepair(Address(("hush",), "hush"), None),)),
-        Items("hush", "hush"),
+        Histories("hush", "hush"),
+        Heads("hush", "hush"),
+        HeadCount("hush", "hush", ("hush", "hush"), None, 1),
+        HeadsAt("hush", (("hush", "hush"),)),
         Finding("key_missing", "hush", "hush", key="hush", namespace=("hush",), id="hush"),
     ]
     assert "hush" not in repr(shown)

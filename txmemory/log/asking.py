@@ -8,12 +8,23 @@ from returns.result import Failure, Result, Success
 from txmemory.flow.requests import Flow
 from txmemory.model.event import Event
 from txmemory.model.query import Page, Query
-from txmemory.model.verifying import LAST, LEAST, HeadFound, Items, Logged, LogRow, RevisionFound, Unscoped
+from txmemory.model.verifying import (
+    LAST,
+    LEAST,
+    HeadCount,
+    Heads,
+    HeadsAt,
+    Histories,
+    Logged,
+    LogRow,
+    RevisionFound,
+    Unscoped,
+)
+from txmemory.rules.checking import ItemCheck
 from txmemory.rules.settling import ReadRefusal
 
 Row = TypeVar("Row")
 Value = TypeVar("Value")
-ItemRow = HeadFound | RevisionFound
 START = ("", "", LEAST)
 
 
@@ -67,8 +78,8 @@ class LogPages:
         return found.rows
 
 
-class ItemPages:
-    """All items of a tenant, or of one stored namespace, a page at a time."""
+class HistoryPages:
+    """All histories of a tenant, or of one stored namespace, a page at a time, whole as far as a page holds them."""
 
     def __init__(self, tenant: str, namespace: str | None, after: tuple[str, str, int] = START) -> None:
         self._tenant = tenant
@@ -81,21 +92,78 @@ class ItemPages:
         """Whether there may be further rows."""
         return self._more
 
-    def page(self) -> Flow[Sequence[ItemRow]]:
-        """The next rows, as far as the last item that is whole in them, if there is one."""
-        found = yield from ask(Items(self._tenant, self._namespace, self.after))
-        rows = found.rows
-        self._more = found.more
+    @property
+    def whole(self) -> bool:
+        """Whether the last history that was read has no more rows."""
+        return self.after[2] == LAST
+
+    def page(self) -> Flow[Sequence[RevisionFound]]:
+        """The next rows: without a history that may go on, but for one that fills a page."""
+        found = yield from ask(Histories(self._tenant, self._namespace, self.after))
+        rows, self._more = found.rows, found.more
+        if not rows:
+            return rows
+        last, end = rows[-1], len(rows)
         if found.more:
-            whole = next(
-                (n for n in range(len(rows), 0, -1) if isinstance(rows[n - 1], HeadFound)), len(rows)
-            )
-            rows = rows[:whole]
-        if rows:
-            last = rows[-1]
-            number = last.number if isinstance(last, RevisionFound) else LAST
-            self.after = last.namespace, last.id, number
+            while end and rows[end - 1][:2] == last[:2]:
+                end -= 1
+        if end:
+            self.after = (*rows[end - 1][:2], LAST)
+            return rows[:end]
+        self.after = last[:3]
         return rows
+
+
+class ItemsPass:
+    """Takes all items of a tenant, or of one stored namespace, to a check, a page at a time."""
+
+    def __init__(self, tenant: str, namespace: str | None, after: tuple[str, str, int] = START) -> None:
+        self.check = ItemCheck(tenant)
+        self._tenant = tenant
+        self._namespace = namespace
+        self._pages = HistoryPages(tenant, namespace, after)
+        self._seen = self._pages.after[:2]
+        """Up to where all items were taken."""
+
+    def more(self) -> bool:
+        """Whether there may be further items."""
+        return self._pages.more()
+
+    @property
+    def at(self) -> tuple[str, str, int] | None:
+        """From where another pass can go on, where that is."""
+        return self._pages.after if self._pages.whole and self.more() else None
+
+    def page(self) -> Flow[Sequence[RevisionFound]]:
+        """The next rows, which the check is to take before `finish`."""
+        return (yield from self._pages.page())
+
+    def finish(self) -> Flow[int]:
+        """Judges the items that came to their end with the page, and answers how many heads there are of them."""
+        if not (self._pages.whole or not self.more()):
+            return 0
+        check, after, until = self.check, self._seen, self._pages.after[:2] if self.more() else None
+        check.finish()
+        if check.unheaded:
+            places = tuple(each.place for each in check.unheaded)
+            check.settle((yield from ask(HeadsAt(self._tenant, places))).rows)
+        counted: Page[int] = yield from ask(
+            HeadCount(self._tenant, self._namespace, after, until, check.heads + 1)
+        )
+        heads = counted.rows[0]
+        if heads != check.heads:
+            yield from self._orphans(after, until)
+        self._seen, check.heads = self._pages.after[:2], 0
+        return heads
+
+    def _orphans(self, after: tuple[str, str], until: tuple[str, str] | None) -> Flow[None]:
+        more = True
+        while more:
+            page = yield from ask(Heads(self._tenant, self._namespace, after, until))
+            for head in page.rows:
+                if not head.has_history:
+                    self.check.orphan(head)
+            more, after = page.more, page.rows[-1][:2] if page.more else after
 
 
 def read_events(rows: Sequence[LogRow]) -> Iterator[tuple[LogRow, Event]]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from txmemory.flow.requests import Flow
-from txmemory.log.asking import ItemPages, LogPages, read_events
+from txmemory.log.asking import HistoryPages, LogPages, read_events
 from txmemory.model.address import namespace_text
 from txmemory.model.event import Event
 from txmemory.model.finding import Finding, FindingKind
 from txmemory.model.item import Revision
-from txmemory.model.verifying import HeadFound, RevisionFound
+from txmemory.model.verifying import RevisionFound
 from txmemory.rules.checking import item_finding
 from txmemory.rules.sums import BUCKETS, Sums, bound_by, mark
 
@@ -43,8 +43,7 @@ def told_by(event: Event) -> Iterator[tuple[Place, Mark]]:
 
 def marked(found: RevisionFound, revision: Revision) -> Mark:
     """What a revision says of itself."""
-    namespace, id, number, _ = found
-    return mark(namespace, id, number, revision.reason, bound_by(revision), revision.at, revision.by)
+    return mark(*found[:3], revision.reason, bound_by(revision), revision.at, revision.by)
 
 
 @dataclass(slots=True)
@@ -105,11 +104,10 @@ def _group(
                 if here and Sums.bucket(each, young=event.at > horizon) in buckets:
                     told.setdefault(place, []).append(each)
     unexplained: dict[Place, Mark | None] = {}
-    items = ItemPages(tenant, namespace)
+    items = HistoryPages(tenant, namespace)
     while items.more():
         for found in (yield from items.page()):
-            if not isinstance(found, HeadFound):
-                _take(found, told, unexplained, buckets, horizon)
+            _take(found, told, unexplained, buckets, horizon)
     compared.told.update(told)
     if unexplained:
         yield from _explain(compared, tenant, unexplained)

@@ -146,7 +146,7 @@ def _by_scope(rows: Sequence[KeyFound]) -> dict[str, list[str]]:
 def judged(tenant: str, check: ScopeCheck) -> Flow[tuple[list[Finding], list[ScopeRepair]]]:
     """What is wrong with a scope whose events were all read, and what would mend it."""
     check.finish()
-    findings, state = check.findings, check.now.state
+    findings, state = check.findings, check.state
     if check.row is None or check.ahead:  # written since its row was read, or wrong: by now its row must know
         rows = (yield from ask(Scopes(tenant, scope=check.scope))).rows
         if not rows:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from txmemory.flow.requests import Flow
-from txmemory.log.asking import ItemPages, ask
+from txmemory.log.asking import ItemsPass, ask
 from txmemory.log.checkpoint import Checkpoint, Course, Progress
 from txmemory.log.comparing import Compared, Place, compare, marked, told_by
 from txmemory.log.scopes import Restored, ScopesPass, judged, take_effects
@@ -15,7 +15,6 @@ from txmemory.model.verifying import (
     LEAST,
     NAMELESS,
     At,
-    HeadFound,
     Intact,
     Logged,
     LogRow,
@@ -25,7 +24,7 @@ from txmemory.model.verifying import (
     Tenants,
     Unscoped,
 )
-from txmemory.rules.checking import ItemCheck, ScopeCheck, item_finding
+from txmemory.rules.checking import ScopeCheck, item_finding
 
 Extent = Literal["namespace", "tenant", "store"]
 
@@ -164,26 +163,22 @@ def _effects_of_others(course: Course, tenant: str, namespace: str | None) -> Fl
 
 def _items(course: Course, tenant: str, namespace: str | None, *, tell_heads: bool) -> Flow[bool]:
     """Answers whether a head differs from what follows."""
-    check, heads_differ = ItemCheck(tenant), False
-    pages = ItemPages(tenant, namespace, course.at.item)
-    while pages.more():
-        rows, heads, horizon = (yield from pages.page()), 0, course.horizon
+    items, heads_differ, take = ItemsPass(tenant, namespace, course.at.item), False, course.sums.take
+    check = items.check
+    while items.more():
+        rows, horizon = (yield from items.page()), course.horizon
         for found in rows:
             check.take(found)
-            if isinstance(found, HeadFound):
-                heads += 1
-            elif found.revision is not None:
-                revision = found.revision
-                course.sums.take(marked(found, revision), young=revision.at > horizon)
-        course.count(items=heads, revisions=len(rows) - heads)
-        if not pages.more():
-            check.finish()
+            revision = found.revision
+            if revision is not None:
+                take(marked(found, revision), young=revision.at > horizon)
+        course.count(items=(yield from items.finish()), revisions=len(rows))
         heads_differ = heads_differ or any(each.derived for each in check.findings)
         course.found(*(each for each in check.findings if tell_heads or not each.derived))
         check.findings.clear()
         check.repairs.clear()
-        if rows and isinstance(rows[-1], HeadFound):
-            course.move(item=pages.after)
+        if items.at is not None:
+            course.move(item=items.at)
     return heads_differ
 
 

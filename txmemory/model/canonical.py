@@ -130,7 +130,9 @@ def _plain(value: object, name: str, depth: int) -> object:
 
 def digest(*parts: str | float | None) -> bytes:
     """SHA-256 of the parts, each spelled with its length in front so that no other parts spell the same."""
-    spelled = "".join(["-," if part is None else f"{len(text := str(part))}:{text}," for part in parts])
+    spelled = ""
+    for part in parts:
+        spelled += "-," if part is None else f"{len(text := str(part))}:{text},"
     return hashlib.sha256(spelled.encode()).digest()
 
 

@@ -1,7 +1,7 @@
 """What verify and rebuild ask of a backend: rows as they stand, readable or not. Every answer is a page."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from txmemory.model import limits
 from txmemory.model.address import Ref
@@ -13,7 +13,7 @@ from txmemory.model.repair import HeadState, ScopeState
 LEAST = -(2**63)
 """Before every number of a column."""
 LAST = 2**63 - 1
-"""Behind all of them; as a revision it is the place of the head."""
+"""Behind all of them."""
 
 NAMELESS = "\U0010ffff\U0010ffff"
 """Stands for a name that is no text, as SQLite may keep it: behind all others, as it is there."""
@@ -59,15 +59,17 @@ class KeyFound(NamedTuple):
 
 
 class HeadFound(NamedTuple):
-    """A head at a stored namespace and an id; None where it cannot be read."""
+    """A head at a stored namespace and an id, and whether anything of its history is there."""
 
     namespace: str
     id: str
-    head: HeadState | None
+    number: int
+    """The revision that it names."""
+    has_history: bool
 
     def __repr__(self) -> str:
         """Nothing of the caller's."""
-        return f"<HeadFound {self.head}>"
+        return f"<HeadFound {self.number}>"
 
 
 class RevisionFound(NamedTuple):
@@ -77,6 +79,8 @@ class RevisionFound(NamedTuple):
     id: str
     number: int
     revision: Revision | None
+    head: HeadState | Literal["alone"] | None = None
+    """The head of the moment, where it names this revision; "alone" where it says what this revision alone makes."""
 
     def __repr__(self) -> str:
         """Nothing of the caller's."""
@@ -144,8 +148,8 @@ class StrayKeys(Query[KeyFound]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Items(Query[HeadFound | RevisionFound]):
-    """Histories by (namespace, id, revision), and behind each its head, as of one moment; behind `after`.
+class Histories(Query[RevisionFound]):
+    """Histories by (namespace, id, revision), each entry with the head that names it; behind `after`.
 
     With a stored namespace only what is there, and then `after` is a place in it.
     """
@@ -154,6 +158,39 @@ class Items(Query[HeadFound | RevisionFound]):
     namespace: str | None = None
     after: tuple[str, str, int] = ("", "", LEAST)
     limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Heads(Query[HeadFound]):
+    """Heads by (namespace, id), behind `after`, up to `until` or to the last.
+
+    With a stored namespace only what is there.
+    """
+
+    tenant: str
+    namespace: str | None = None
+    after: tuple[str, str] = ("", "")
+    until: tuple[str, str] | None = None
+    limit: int = limits.PAGE_ROWS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadCount(Query[int]):
+    """How many of these there are, counted up to `limit`: one row."""
+
+    tenant: str
+    namespace: str | None
+    after: tuple[str, str]
+    until: tuple[str, str] | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadsAt(Query[HeadFound]):
+    """The heads at these stored namespaces and ids, those that are there."""
+
+    tenant: str
+    places: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,13 +1,14 @@
 """Rows beside what they follow from: a scope's beside its events, a head beside its history, in one pass each."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 from txmemory.model.address import Address, namespace_from
 from txmemory.model.finding import Finding, FindingKind
 from txmemory.model.item import Revision
-from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadRepair, ScopeState
+from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadRepair, HeadState, ScopeState
 from txmemory.model.verifying import HeadFound, LogRow, RevisionFound, ScopeFound
-from txmemory.rules.fold import head_after, head_of, scope_after
+from txmemory.rules.fold import head_after, scope_after
 from txmemory.rules.sums import key_mark
 
 
@@ -32,9 +33,12 @@ class ScopeCheck:
         self.findings: list[Finding] = []
         self.seq = 0
         """Of the last event."""
-        self.now = _Folded(NEW_SCOPE, 0, 0)
+        self.state = NEW_SCOPE
+        """What follows from the events so far."""
+        self._applied = 0
+        self._open = 0
         self._tenant = tenant
-        self._then = self.now if row is None or row.state.seq == 0 else None
+        self._then = self._now if row is None or row.state.seq == 0 else None
         """What follows up to the row's own seq, as soon as that is read."""
         self._number = 0
 
@@ -47,23 +51,25 @@ class ScopeCheck:
         if event is None:
             self._broken("event_unreadable", seq)
             return
-        before = self.now.state
-        state = scope_after(before, event)
+        before = self.state
         told = (event.generation or 0, event.token or 0)
         if event.at < before.last_at or told < before.fence or found.row <= self._number:
             self._broken("event_out_of_order", seq)
         self._number = found.row
-        applied, open = self.now.applied, self.now.open
+        self.state = scope_after(before, event)
         if event.kind == "record":
             if found.applied == seq:
-                applied += 1
+                self._applied += 1
             else:
-                open += key_mark(event.key or "")
+                self._open += key_mark(event.key or "")
         elif event.kind == "forget":
-            open -= key_mark(event.key or "")
-        self.now = _Folded(state, applied, open)
+            self._open -= key_mark(event.key or "")
         if self.row is not None and seq == self.row.state.seq:
-            self._then = self.now
+            self._then = self._now
+
+    @property
+    def _now(self) -> _Folded:
+        return _Folded(self.state, self._applied, self._open)
 
     def finish(self) -> None:
         """There are no more."""
@@ -104,60 +110,115 @@ class ScopeCheck:
         self.findings.append(self.finding(kind, seq))
 
 
+Place = tuple[str, str]
+"""A stored namespace and an id."""
+
+
+class Unheaded(NamedTuple):
+    """A history of which no entry is named by a head, what it makes, and whether it is whole."""
+
+    place: Place
+    folded: FoldedHead | None
+    whole: bool
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<Unheaded whole={self.whole}>"
+
+
 class ItemCheck:
-    """Histories in order, and behind each its head."""
+    """Histories in order, each with its head."""
 
     def __init__(self, tenant: str) -> None:
         self.findings: list[Finding] = []
         self.repairs: list[HeadRepair] = []
         """Heads that do not follow from their history, with what does; whether that is whole the log knows."""
+        self.unheaded: list[Unheaded] = []
+        """Histories of which it is to be asked whether there is a head at all."""
+        self.heads = 0
+        """How many were seen, each with the entry that it names."""
         self._tenant = tenant
-        self._place: tuple[str, str] | None = None
+        self._place: Place | None = None
         self._restart()
 
     def _restart(self) -> None:
         self._only: Revision | None = None
         """The one revision so far, which is not folded as long as its head may be just what it says."""
         self._folded: FoldedHead | None = None
+        self._newest = (0, 0)
+        """The place in the order of insertion that the newest revision would have."""
+        self._head: HeadState | Literal["alone"] | None = None
         self._number = 0
         self._whole = True
 
-    def take(self, found: HeadFound | RevisionFound) -> None:
+    def take(self, found: RevisionFound) -> None:
         """The next row."""
         place = found[:2]
         if place != self._place:
             self.finish()
             self._place = place
-        if isinstance(found, RevisionFound):
-            self._revision(found, place)
-        else:
-            self._head(found, place)
-            self._place = None
-            self._restart()
-
-    def finish(self) -> None:
-        """The last item has no more rows, and so no head."""
-        if self._place is not None:
-            self._fold()
-            self._differs("head_missing", self._place)
-            self._place = None
-        self._restart()
-
-    def _revision(self, found: RevisionFound, place: tuple[str, str]) -> None:
+        self._head = found.head
+        if found.head is not None:
+            self.heads += 1
         revision = found.revision
         if found.number != self._number + 1:
             self._broken("revision_missing", place, self._number + 1)
         self._number = found.number
         if revision is None:
             self._broken("revision_changed", place, found.number)
-            return
-        if self._number == 1 and revision.item is not None:
+        elif self._number == 1 and revision.item is not None:
             self._only = revision
+        else:
+            self._fold()
+            if revision.item is None and not self._ends(revision):
+                self._broken("revision_changed", place, found.number)
+            self._folded = head_after(self._folded, revision)
+            self._newest = revision.at, revision.ordinal
+
+    def finish(self) -> None:
+        """The last history has no more rows."""
+        place = self._place
+        if place is None:
             return
+        self._place = None
+        if self._only is not None and self._head == "alone" and self._whole:
+            self._only, self._number = None, 0  # all else is as at the beginning
+            return
+        self._judge(place)
+        self._restart()
+
+    def _judge(self, place: Place) -> None:
         self._fold()
-        if revision.item is None and not self._ends(revision):
-            self._broken("revision_changed", place, found.number)
-        self._folded = head_after(self._folded, revision)
+        each = Unheaded(place, self._folded, self._whole)
+        if self._head is None:
+            self.unheaded.append(each)
+        elif self._whole and not self._follows(self._head):
+            self._differs("head_differs", each)
+
+    def _follows(self, head: HeadState | Literal["alone"]) -> bool:
+        folded = self._folded
+        if head == "alone":
+            return folded is not None and self._newest in folded.added
+        return folded is not None and folded.accepts(head)
+
+    def settle(self, heads: Iterable[HeadFound]) -> None:
+        """Judges what is unheaded by the heads that are at those places: they name what is not their newest entry."""
+        there = {(head.namespace, head.id) for head in heads}
+        self.heads += len(there)
+        for each in self.unheaded:
+            if each.place not in there:
+                self._differs("head_missing", each)
+            elif each.whole:
+                self._differs("head_differs", each)
+        self.unheaded.clear()
+
+    def orphan(self, head: HeadFound) -> None:
+        """A head without a history."""
+        place = head[:2]
+        if head.number > 0:
+            self.findings.append(self._finding("revision_missing", place, head.number))
+        else:
+            self._differs("placeholder", Unheaded(place, None, whole=True))
 
     def _fold(self) -> None:
         if self._only is not None:
@@ -169,30 +230,17 @@ class ItemCheck:
             return tombstone.revision > 1
         return self._folded.head.live and self._folded.head.created_at == tombstone.created_at
 
-    def _head(self, found: HeadFound, place: tuple[str, str]) -> None:
-        head, only = found.head, self._only
-        if only is not None and only.item is not None:
-            if self._whole and head == head_of(only, only.item, (only.at, only.ordinal)):
-                return
-            self._fold()
-        if self._folded is None and self._number == 0:
-            if head is None or head.revision > 0:
-                self._broken("revision_missing", place, 1 if head is None else head.revision)
-            else:
-                self._differs("placeholder", place)
-        elif self._whole and (head is None or self._folded is None or not self._folded.accepts(head)):
-            self._differs("head_differs", place)
+    def _differs(self, kind: FindingKind, each: Unheaded) -> None:
+        self.findings.append(self._finding(kind, each.place, None))
+        if each.whole:  # or else nothing says what it should be
+            namespace, id = each.place
+            self.repairs.append(HeadRepair(Address(spelled(namespace), id), each.folded))
 
-    def _differs(self, kind: FindingKind, place: tuple[str, str]) -> None:
-        self.findings.append(self._finding(kind, place, None))
-        if self._whole:  # or else nothing says what it should be
-            self.repairs.append(HeadRepair(Address(spelled(place[0]), place[1]), self._folded))
-
-    def _broken(self, kind: FindingKind, place: tuple[str, str], number: int) -> None:
+    def _broken(self, kind: FindingKind, place: Place, number: int) -> None:
         self._whole = False
         self.findings.append(self._finding(kind, place, number))
 
-    def _finding(self, kind: FindingKind, place: tuple[str, str], number: int | None) -> Finding:
+    def _finding(self, kind: FindingKind, place: Place, number: int | None) -> Finding:
         return item_finding(kind, self._tenant, place, number)
 
 

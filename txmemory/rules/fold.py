@@ -6,7 +6,7 @@ from typing import assert_never
 
 from txmemory.model.address import Address, Fence
 from txmemory.model.event import Effect, Event
-from txmemory.model.item import Item, Revision
+from txmemory.model.item import Revision
 from txmemory.model.outcome import Outcome
 from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadState, ScopeState
 from txmemory.rules.recording import outcome_of
@@ -103,23 +103,8 @@ def head_after(folded: FoldedHead | None, revision: Revision) -> FoldedHead:
         added = (place, *folded.added)  # by the clock it may have been there still: `at` may be ahead of it
     else:
         added = folded.added
-    return FoldedHead(HeadState._make(head_of(revision, item, added[0])), added)
-
-
-def head_of(revision: Revision, item: Item, added: tuple[int, int]) -> tuple[object, ...]:
-    """What a head says whose newest revision has this content: the fields of a `HeadState`."""
-    kind, text, at = item.kind, item.attributes_text, revision.at
-    return (
-        revision.revision,
-        True,
-        kind,
-        text,
-        revision.created_at,
-        at,
-        item.expires_at,
-        item.importance,
-        added,
-    )
+    said = item.kind, item.attributes_text, revision.created_at, revision.at, item.expires_at, item.importance
+    return FoldedHead(HeadState(revision.revision, True, *said, added[0]), added)  # noqa: FBT003 - as it is spelled
 
 
 _NOTHING = HeadState(

@@ -13,16 +13,15 @@ def mark(
     namespace: str, id: str, revision: int, reason: str, commitment: bytes | None, at: int, by: str | None
 ) -> int:
     """64 bits over what an event says of a revision, the same for what the revision itself says."""
-    who = "-" if by is None else f"{len(by)}:{by}"
-    spelled = f"{len(namespace)},{len(id)},{revision},{at},{reason},{namespace}{id}{who}"
-    plain = spelled.encode("utf-8", "surrogatepass")
+    who = "\0" if by is None else by  # no name holds a NUL
+    plain = f"{namespace}\0{id}\0{revision},{at},{reason}\0{who}".encode()
     bound = plain if commitment is None else plain + commitment
     return _from_bytes(blake2b(bound, digest_size=8).digest(), "little")
 
 
 def key_mark(key: str) -> int:
     """64 bits over an applied key."""
-    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little")
 
 
 def bound_by(revision: Revision) -> bytes | None:

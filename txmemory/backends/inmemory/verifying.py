@@ -1,8 +1,7 @@
 """Answers to what verify and rebuild ask, from a state."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import nsmallest
-from itertools import chain
 from typing import Any
 
 from txmemory.backends.inmemory.state import State
@@ -11,11 +10,13 @@ from txmemory.model.item import Head, Revision
 from txmemory.model.query import Page, Query
 from txmemory.model.repair import HeadState, ScopeState
 from txmemory.model.verifying import (
-    LAST,
     At,
+    HeadCount,
     HeadFound,
+    Heads,
+    HeadsAt,
+    Histories,
     Intact,
-    Items,
     KeyFound,
     Ledger,
     Logged,
@@ -58,8 +59,16 @@ def answer(state: State, query: Query[Any]) -> Page[Any]:
                 for key, row in keys.items()
             )
             return _first((each for each in stray if (each.scope, each.key) > place), limit)
-        case Items():
-            return _items(state, query)
+        case Histories():
+            return _histories(state, query)
+        case Heads(limit=limit):
+            return _first((_head_found(state, query.tenant, *at) for at in _range(state, query)), limit)
+        case HeadCount(limit=limit):
+            return Page((min(limit, sum(1 for _ in _range(state, query))),))
+        case HeadsAt(tenant=tenant, places=places):
+            wanted = set(places)
+            heads = (_head_found(state, tenant, *at) for at in _heads(state, tenant))
+            return Page(tuple([head for head in heads if head[:2] in wanted]))
         case At(tenant=tenant, refs=refs):
             found_at = [
                 RevisionFound(namespace_text(ref.namespace), ref.id, ref.revision, each)
@@ -116,34 +125,48 @@ def _row(state: State, number: int, *, scoped: bool) -> LogRow:
     return LogRow(number, event.scope, event.seq, event, None if row is None else row.outcome.seq)
 
 
-def _items(state: State, query: Items) -> Page[HeadFound | RevisionFound]:
+def _heads(state: State, tenant: str) -> Iterator[tuple[Address, int]]:
+    """Of every head where it is, and the revision that it names."""
+    for (owner, namespace), here in state.heads.items():
+        if owner == tenant:
+            yield from ((Address(namespace, id), head.revision) for id, head in here.items())
+
+
+def _head_found(state: State, tenant: str, address: Address, number: int) -> HeadFound:
+    has_history = bool(state.revisions.get((tenant, address)))
+    return HeadFound(namespace_text(address.namespace), address.id, number, has_history)
+
+
+def _range(state: State, query: Heads | HeadCount) -> Iterator[tuple[Address, int]]:
+    """Heads behind a place and up to another, or to the last."""
+    for address, number in _heads(state, query.tenant):
+        place = namespace_text(address.namespace), address.id
+        behind = place > query.after and query.namespace in (None, place[0])
+        if behind and (query.until is None or place <= query.until):
+            yield address, number
+
+
+def _histories(state: State, query: Histories) -> Page[RevisionFound]:
     tenant, within = query.tenant, query.namespace
-    heads = (
-        (namespace_text(namespace), id, LAST)
-        for (owner, namespace), here in state.heads.items()
-        if owner == tenant
-        for id in here
-    )
     entries = (
         (namespace_text(address.namespace), address.id, each.revision)
         for (owner, address), history in state.revisions.items()
         if owner == tenant
         for each in history
     )
-    behind = (place for place in chain(heads, entries) if place > query.after)
-    first = _first((place for place in behind if within is None or place[0] == within), query.limit)
+    behind = (place for place in entries if place > query.after and within in (None, place[0]))
+    first = _first(behind, query.limit)
     return Page(tuple([_found(state, tenant, place) for place in first.rows]), first.more)
 
 
-def _found(state: State, tenant: str, place: tuple[str, str, int]) -> HeadFound | RevisionFound:
+def _found(state: State, tenant: str, place: tuple[str, str, int]) -> RevisionFound:
     namespace, id, number = place
     address = Address(namespace_from(namespace), id)
-    history = state.revisions.get((tenant, address), ())
-    if number == LAST:
-        head = state.heads[tenant, address.namespace][id]
-        return HeadFound(namespace, id, head_state(head, history))
+    history = state.revisions[tenant, address]
     (revision,) = (each for each in history if each.revision == number)
-    return RevisionFound(namespace, id, number, revision)
+    head = state.heads.get((tenant, address.namespace), {}).get(id)
+    named = None if head is None or head.revision != number else head_state(head, history)
+    return RevisionFound(namespace, id, number, revision, named)
 
 
 def head_state(head: Head, history: Iterable[Revision]) -> HeadState:

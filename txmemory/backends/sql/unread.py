@@ -5,6 +5,7 @@ behind all others, a number that is none the last one, and nothing of such a row
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 from txmemory.backends.sql.rows import Row, effects_from, revision_from
 from txmemory.model.address import Address, Fence, namespace_from, namespace_text
@@ -41,6 +42,8 @@ _TYPES = {
 LOG_COLUMNS = tuple(_TYPES)
 """Of an event, each with the types that it may have."""
 _ENTRY_TYPES = {
+    "namespace": _TEXT,
+    "id": _TEXT,
     "revision": _NUMBER,
     "kind": _TEXT | _NONE,
     "text": _TEXT | _NONE,
@@ -57,8 +60,19 @@ _ENTRY_TYPES = {
     "reason": _TEXT,
 }
 ENTRY_COLUMNS = tuple(_ENTRY_TYPES)
-"""Of a revision, likewise."""
-STATE_COLUMNS = ("live", "head_revision", "added_at", "added_ordinal")
+"""Of an entry of a history, likewise."""
+STATE_COLUMNS = (
+    "live",
+    "kind",
+    "attributes",
+    "created_at",
+    "updated_at",
+    "expires_at",
+    "importance",
+    "added_at",
+    "added_ordinal",
+)
+"""Of a head, but for the revision that it names."""
 
 
 class _Shapes(dict[tuple[type, ...], bool]):
@@ -147,39 +161,45 @@ def key_from(row: Row) -> KeyFound:
     return KeyFound(name_from(scope), name_from(key), _number_from(seq))
 
 
-def item_from(row: Row) -> HeadFound | RevisionFound:
-    """A row of (namespace, id, ENTRY_COLUMNS, STATE_COLUMNS), where a head has the latter, and a revision none."""
-    namespace, id, number = row[0], row[1], row[-3]
-    if number is None:
-        return revision_found(namespace, id, row[2:-4])
-    _, _, _, kind, _, _, attributes, created_at, expires_at, importance, _, _, updated_at, *_ = row
-    live, _, added_at, added_ordinal = row[-4:]
-    numbers = number, created_at, updated_at, added_at, added_ordinal, expires_at or 0
-    if live not in (0, 1) or not integers(*numbers) or not isinstance(id, str):
-        return HeadFound(name_from(namespace), name_from(id), None)
-    added = added_at, added_ordinal
-    said = number, live == 1, kind, attributes, created_at, updated_at, expires_at, importance, added
-    return HeadFound(name_from(namespace), id, HeadState._make(said))
+def history_from(row: Row) -> RevisionFound:
+    """A row of (ENTRY_COLUMNS, STATE_COLUMNS of the head that names it, or NULL for each)."""
+    return revision_found(row[:-9], row[-9:])
 
 
-def revision_found(namespace: object, id: object, entry: Row) -> RevisionFound:
-    """A row of ENTRY_COLUMNS at this place."""
-    number = entry[0]
-    if not (isinstance(namespace, str) and isinstance(id, str) and _IS_ENTRY[tuple(map(type, entry))]):
-        return RevisionFound(
-            name_from(namespace), name_from(id), number if isinstance(number, int) else LAST - 1, None
-        )
+def revision_found(row: Row, state: Row = (None,)) -> RevisionFound:
+    """A row of ENTRY_COLUMNS, and of STATE_COLUMNS."""
+    namespace, id, number = row[:3]
+    if not _IS_ENTRY[tuple(map(type, row))]:
+        number = number if isinstance(number, int) else LAST - 1
+        return RevisionFound(name_from(namespace), name_from(id), number, None, _head(number, state))
+    at = row[12]
+    alone = (1, row[3], row[6], row[7], at, row[8], row[9], at, row[13])
+    head: HeadState | Literal["alone"] | None = "alone" if state == alone else _head(number, state)
     try:
-        revision = revision_from(Address(namespace_from(namespace), id), entry)
+        revision = revision_from(Address(namespace_from(namespace), id), row[2:])
     except _UNREADABLE:
-        return RevisionFound(namespace, id, number, None)
-    return RevisionFound(namespace, id, number, revision if _sound(revision, entry) else None)
+        return RevisionFound(namespace, id, number, None, head)
+    return RevisionFound(namespace, id, number, revision if _sound(revision, row) else None, head)
 
 
-def _sound(revision: Revision, entry: Row) -> bool:
+def _head(number: int, state: Row) -> HeadState | None:
+    """A head that names this revision, if there is one; where it is odd it is like none that follows."""
+    if state[0] is None:
+        return None
+    live, *said, added_at, added_ordinal = state
+    return HeadState._make((number if live in (0, 1) else -1, live == 1, *said, (added_at, added_ordinal)))
+
+
+def head_found(row: Row) -> HeadFound:
+    """A row of (namespace, id, revision, whether it has a history)."""
+    namespace, id, number, has_history = row
+    return HeadFound(name_from(namespace), name_from(id), _number_from(number), bool(has_history))
+
+
+def _sound(revision: Revision, row: Row) -> bool:
     item = revision.item
     if item is not None:
-        return revision.reason == "stored" and item.attributes_text == entry[4]
-    _, kind, text, data, attributes, _, expires_at, importance, embedding, *_ = entry
+        return revision.reason == "stored" and item.attributes_text == row[6]
+    kind, text, data, attributes, _, expires_at, importance, embedding = row[3:11]
     content = (kind, text, data, attributes, expires_at, importance, embedding)
     return content == (None,) * 7 and not revision.salt and revision.reason in ENDS

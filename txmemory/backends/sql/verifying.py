@@ -1,31 +1,34 @@
 """What verify and rebuild ask, each as one statement."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Generic, overload
+from typing import Any, Generic
 
 from sqlalchemy import (
     ColumnElement,
     FromClause,
     Table,
+    and_,
     bindparam,
-    cast,
     exists,
     func,
     literal_column,
-    null,
     or_,
     select,
+    true,
     tuple_,
     union,
-    union_all,
 )
 
-from txmemory.backends.sql.rows import REVISION_COLUMNS, Row
+from txmemory.backends.sql.pages import Rows, page
+from txmemory.backends.sql.rows import REVISION_COLUMNS
 from txmemory.backends.sql.spelling import ROWS, ZERO, Spelling, Statement, columns_of
 from txmemory.backends.sql.unread import (
+    ENTRY_COLUMNS,
     LOG_COLUMNS,
-    item_from,
+    STATE_COLUMNS,
+    head_found,
+    history_from,
     key_from,
     logged_from,
     name_from,
@@ -36,11 +39,13 @@ from txmemory.backends.sql.unread import (
 from txmemory.model.address import namespace_text
 from txmemory.model.query import Page, Query
 from txmemory.model.verifying import (
-    LAST,
-    NAMELESS,
     At,
+    HeadCount,
+    HeadFound,
+    Heads,
+    HeadsAt,
+    Histories,
     Intact,
-    Items,
     Ledger,
     Logged,
     RevisionFound,
@@ -50,10 +55,7 @@ from txmemory.model.verifying import (
     Unscoped,
 )
 
-Rows = Sequence[Row]
 Answering = tuple[Statement, Sequence[dict[str, object]], Callable[[Sequence[Rows]], Page[Any]]]
-BEHIND_ALL: ColumnElement[int] = literal_column(f"{LAST}")
-"""As the number of a head: behind every revision."""
 
 
 class VerifyStatements(Generic[Statement]):
@@ -92,27 +94,31 @@ class VerifyStatements(Generic[Statement]):
                 here = {"tenant": tenant, "after_scope": scope, "after_key": key, "rows": limit + 1}
                 ended = {} if until is None else {"until": until}
                 return self.stray_keys(ended=bool(ended)), ({**here, **ended},), page(key_from, limit)
-            case Items():
-                return self._items(query)
-            case At(tenant=tenant, refs=refs):
-                places = [namespace_text(ref.namespace) for ref in refs]
-                bound = [
-                    {"tenant": tenant, "namespace": place, "id": ref.id, "revision": ref.revision}
-                    for place, ref in zip(places, refs, strict=True)
+            case Histories(limit=limit):
+                statement = self.histories(within=query.namespace is not None)
+                return statement, (_behind(query),), page(history_from, limit)
+            case Heads(until=until, limit=limit):
+                statement = self.heads(within=query.namespace is not None, ended=until is not None)
+                return statement, (_between(query),), page(head_found, limit)
+            case HeadCount(until=until):
+                statement = self.head_count(within=query.namespace is not None, ended=until is not None)
+                return statement, (_between(query),), lambda found: Page((found[0][0][0],))
+            case HeadsAt(tenant=tenant, places=places):
+                these: list[dict[str, object]] = [
+                    {"tenant": tenant, "namespace": place, "id": id} for place, id in places
                 ]
-                return self.at, bound, lambda found: _found(places, found)
+                return self.head_at, these, _heads_of
+            case At(tenant=tenant, refs=refs):
+                names = [namespace_text(ref.namespace) for ref in refs]
+                bound = [
+                    {"tenant": tenant, "namespace": name, "id": ref.id, "revision": ref.revision}
+                    for name, ref in zip(names, refs, strict=True)
+                ]
+                return self.at, bound, lambda found: _found(names, found)
             case Intact():
                 return self.intact, ({},), lambda found: Page((found[0][0][0] == "ok",))
             case _:
                 raise TypeError("not a query")
-
-    def _items(self, query: Items) -> Answering[Statement]:
-        here: dict[str, object] = {"tenant": query.tenant, "rows": query.limit + 1}
-        here |= dict(zip(("after_namespace", "after_id", "after_revision"), query.after, strict=True))
-        if query.namespace is not None:
-            here["namespace"] = query.namespace
-        statement = self.items(within=query.namespace is not None, headless=query.after[2] != LAST)
-        return statement, (here,), page(item_from, query.limit)
 
     @cached_property
     def tenants(self) -> Statement:
@@ -221,29 +227,62 @@ class VerifyStatements(Generic[Statement]):
         statement = select(*columns_of(ledger, ("scope", "key", "seq"))).where(*here, ~known)
         return self._compile(statement.order_by(ledger.c.scope, ledger.c.key).limit(ROWS).offset(ZERO))
 
-    @lru_cache(maxsize=4)  # noqa: B019 - as above
-    def items(self, *, within: bool, headless: bool) -> Statement:
-        """Heads and revisions as of one moment; `headless`: the head of the place is still to come."""
+    @lru_cache(maxsize=2)  # noqa: B019 - as above
+    def histories(self, *, within: bool) -> Statement:
+        """Revisions, each with the head that names it, as of one moment."""
         item, revision = self._tables.item, self._tables.revision
-        after: list[Any] = [bindparam(f"after_{name}") for name in ("namespace", "id", "revision")]
-        state = [
-            cast(null(), item.c[name].type) for name in ("live", "revision", "added_at", "added_ordinal")
-        ]
-        entry = [*columns_of(revision, ("namespace", "id", *REVISION_COLUMNS)), *state]
         place = columns_of(revision, ("namespace", "id", "revision"))
-        head = _as_revision(item, revision)
-        parts = [
-            self._onward(item, head, [item.c.namespace, item.c.id], after[:2], at=headless),
-            self._onward(revision, entry, place, after),
-        ]
-        read = [
-            part.where(rows.c.namespace == bindparam("namespace")) if within else part for rows, part in parts
-        ]
-        if not self._spelling.lateral:  # SQLite merges both as they are
-            read = [part.order_by(None).limit(None).offset(None) for part in read]
-        together = union_all(*(part.order_by(None) for part in read))
-        order = [together.selected_columns[name] for name in ("namespace", "id", "revision")]
-        return self._compile(together.order_by(*order).limit(ROWS).offset(ZERO))
+        after = _bound("after_namespace", "after_id", "after_revision")
+        entry = columns_of(revision, ENTRY_COLUMNS)
+        rows, statement = self._onward(revision, entry, place, after)
+        theirs = [item.c[name] == rows.c[name] for name in ("namespace", "id", "revision")]
+        theirs.append(item.c.tenant == bindparam("tenant"))
+        head: FromClause = item
+        joined = rows.outerjoin(item, and_(*theirs))
+        if self._spelling.lateral:  # a planner that knows too little would read all heads for each page
+            head = select(item).where(*theirs).limit(literal_column("1")).lateral("head")
+            joined = rows.outerjoin(head, true())
+        statement = statement.add_columns(*(head.c[name] for name in STATE_COLUMNS)).select_from(joined)
+        if within:
+            statement = statement.where(rows.c.namespace == bindparam("namespace"))
+        return self._compile(statement)
+
+    @lru_cache(maxsize=4)  # noqa: B019 - as above
+    def heads(self, *, within: bool, ended: bool) -> Statement:
+        """Heads of a range, and whether each has any history."""
+        heads, statement = self._range(within=within, ended=ended)
+        return self._compile(statement.add_columns(self._has_history(heads)))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - as above
+    def head_count(self, *, within: bool, ended: bool) -> Statement:
+        """How many heads a range has."""
+        _, statement = self._range(within=within, ended=ended)
+        return self._compile(select(func.count()).select_from(statement.subquery()))
+
+    def _range(self, *, within: bool, ended: bool) -> tuple[FromClause, Any]:
+        """Heads behind a place and up to another, or to the last."""
+        item = self._tables.item
+        place, named = columns_of(item, ("namespace", "id")), ("namespace", "id", "revision")
+        heads, statement = self._onward(item, named, place, _bound("after_namespace", "after_id"))
+        if ended:
+            until = tuple_(*_bound("until_namespace", "until_id"))
+            statement = statement.where(tuple_(heads.c.namespace, heads.c.id) <= until)
+        if within:
+            statement = statement.where(heads.c.namespace == bindparam("namespace"))
+        return heads, statement
+
+    @cached_property
+    def head_at(self) -> Statement:
+        """One head."""
+        item = self._tables.item
+        this = (item.c[name] == bindparam(name) for name in ("tenant", "namespace", "id"))
+        read = select(*columns_of(item, ("namespace", "id", "revision")), self._has_history(item))
+        return self._compile(read.where(*this))
+
+    def _has_history(self, heads: FromClause) -> ColumnElement[bool]:
+        revision = self._tables.revision
+        its = [revision.c[name] == heads.c[name] for name in ("namespace", "id")]
+        return exists().where(revision.c.tenant == bindparam("tenant"), *its)
 
     @cached_property
     def intact(self) -> Statement:
@@ -259,57 +298,28 @@ class VerifyStatements(Generic[Statement]):
         return self._compile(select(*columns_of(revision, ("id", *REVISION_COLUMNS))).where(*this))
 
 
-def _as_revision(item: Table, revision: Table) -> list[ColumnElement[Any]]:
-    """A head in the columns of a revision, and behind them its own."""
-    same = {"kind", "attributes", "created_at", "expires_at", "importance"}
-    columns: list[ColumnElement[Any]] = [item.c.namespace, item.c.id]
-    for name in REVISION_COLUMNS:
-        if name == "revision":
-            columns.append(BEHIND_ALL.label(name))
-        elif name == "at":
-            columns.append(item.c.updated_at.label(name))
-        elif name in same:
-            columns.append(item.c[name])
-        else:
-            columns.append(cast(null(), revision.c[name].type).label(name))
-    own = (item.c.live, item.c.revision.label("head_revision"), item.c.added_at, item.c.added_ordinal)
-    return [*columns, *own]
+def _bound(*names: str) -> list[Any]:
+    return [bindparam(name) for name in names]
 
 
-class Decoding(Sequence[Any]):
-    """Rows that are made of what was read as they are asked for: a page of all of them is much to keep."""
-
-    def __init__(self, make: Callable[[Row], Any], rows: Rows) -> None:
-        self._make = make
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self._make, self._rows)
-
-    @overload
-    def __getitem__(self, place: int) -> Any: ...
-    @overload
-    def __getitem__(self, place: slice) -> "Decoding": ...
-    def __getitem__(self, place: int | slice) -> Any:
-        if isinstance(place, slice):
-            return Decoding(self._make, self._rows[place])
-        return self._make(self._rows[place])
+def _between(query: Heads | HeadCount) -> dict[str, object]:
+    """What binds a range of heads."""
+    ends = zip(("until_namespace", "until_id"), query.until or (), strict=False)
+    return {**_behind(query), **dict(ends)}
 
 
-def page(make: Callable[[Row], Any], limit: int) -> Callable[[Sequence[Rows]], Page[Any]]:
-    """How the rows of one binding make a page."""
+def _behind(query: Histories | Heads | HeadCount) -> dict[str, object]:
+    """What binds the place behind which a page begins."""
+    rows = query.limit if isinstance(query, HeadCount) else query.limit + 1
+    here: dict[str, object] = {"tenant": query.tenant, "rows": rows}
+    here |= zip(("after_namespace", "after_id", "after_revision"), query.after, strict=False)
+    if query.namespace is not None:
+        here["namespace"] = query.namespace
+    return here
 
-    def paged(found: Sequence[Rows]) -> Page[Any]:
-        rows = found[0][:limit]
-        more = len(found[0]) > limit
-        # Behind a whole page of names that are none nothing can be asked for.
-        stuck = more and all(NAMELESS in make(row) for row in (rows[0], rows[-1]))
-        return Page(Decoding(make, rows), more=more and not stuck)
 
-    return paged
+def _heads_of(found: Sequence[Rows]) -> Page[HeadFound]:
+    return Page(tuple([head_found(row) for rows in found for row in rows]))
 
 
 def _window(found: Rows) -> Page[Any]:
@@ -319,4 +329,4 @@ def _window(found: Rows) -> Page[Any]:
 
 def _found(places: Sequence[str], found: Sequence[Rows]) -> Page[RevisionFound]:
     each = zip(places, found, strict=True)
-    return Page(tuple([revision_found(place, row[0], row[1:]) for place, rows in each for row in rows]))
+    return Page(tuple([revision_found((place, *row)) for place, rows in each for row in rows]))
