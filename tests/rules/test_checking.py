@@ -190,9 +190,9 @@ def test_a_ledger_follows_its_events() -> None:
         said(4, "forget", key="x"),
         said(5, "forget", key="y"),
     ):
-        keys_after(keys, event)
+        keys_after(keys, event, lambda each: each.seq or 0)
     assert keys == {"k": 1}
-    keys_after(keys, said(6, "seal"))
+    keys_after(keys, said(6, "seal"), lambda each: each.seq or 0)
     assert keys == {}
     assert folded_scope([said(1, token=3), said(2, "seal")]) == ScopeState(Fence(0, 3), 2, 2, sealed=True)
 

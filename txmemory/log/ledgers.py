@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from txmemory.flow.requests import Flow
 from txmemory.log.asking import ask
+from txmemory.model.event import Event
 from txmemory.model.finding import FindingKind
 from txmemory.model.repair import NEW_SCOPE, ScopeState
 from txmemory.model.verifying import LEAST, NAMELESS, Ledger, Logged
@@ -34,6 +35,10 @@ class KeyDifference(NamedTuple):
         return "key_unexplained" if self.wanted is None else "key_misplaced"
 
 
+def _seq_of(event: Event) -> int:
+    return event.seq or 0
+
+
 class _Scope:
     """What follows from the events of a scope that were read so far."""
 
@@ -58,7 +63,7 @@ class _Scope:
                 event = row.event
                 if event is not None:
                     self.state = scope_after(self.state, event)
-                    keys_after(self.keys, event)
+                    keys_after(self.keys, event, _seq_of)
                     touched.add(event.key or "")
                     if event.kind == "record":
                         self._recording.add(self._seq)

@@ -1,8 +1,8 @@
 """The state that log and history imply: of items and scopes from events, of a head from its revisions."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from txmemory.model.address import Address, Fence
 from txmemory.model.event import Effect, Event
@@ -11,6 +11,8 @@ from txmemory.model.outcome import Outcome
 from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadState, ScopeState
 from txmemory.rules.recording import outcome_of
 from txmemory.rules.visible import expired
+
+Recorded = TypeVar("Recorded")
 
 
 @dataclass(slots=True)
@@ -45,18 +47,7 @@ def fold(events: Iterable[Event]) -> Folded:
 
 def _fold_scope(state: Folded, event: Event, scope: str) -> None:
     state.seq[scope] = max(state.seq.get(scope, 0), event.seq or 0)
-    keys = state.applied.setdefault(scope, {})
-    match event.kind:
-        case "record":
-            keys[event.key or ""] = outcome_of(event)
-        case "forget":
-            keys.pop(event.key or "", None)
-        case "seal":
-            keys.clear()
-        case "change" | "claim" | "release" | "reset":
-            pass
-        case unreachable:
-            assert_never(unreachable)
+    keys_after(state.applied.setdefault(scope, {}), event, outcome_of)
 
 
 def scope_after(state: ScopeState, event: Event) -> ScopeState:
@@ -75,11 +66,11 @@ def folded_scope(events: Iterable[Event]) -> ScopeState:
     return state
 
 
-def keys_after(keys: dict[str, int], event: Event) -> None:
-    """Makes of a scope's ledger, the seq by key, what the next of its events leaves."""
+def keys_after(keys: dict[str, Recorded], event: Event, recorded: Callable[[Event], Recorded]) -> None:
+    """Makes of a scope's ledger what the next of its events leaves; `recorded` is what is kept of one that records."""
     match event.kind:
         case "record":
-            keys[event.key or ""] = event.seq or 0
+            keys[event.key or ""] = recorded(event)
         case "forget":
             keys.pop(event.key or "", None)
         case "seal":

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Table, bindparam, delete, insert, literal_
 from txmemory.backends.sql.reading import Asked, ReadStatements
 from txmemory.backends.sql.rows import Row
 from txmemory.backends.sql.spelling import Spelling, Statement, columns_of
-from txmemory.backends.sql.unread import integers, scope_state_from
+from txmemory.backends.sql.unread import STATE_COLUMNS, integers, scope_state_from
 from txmemory.model.address import namespace_text
 from txmemory.model.item import Revision
 from txmemory.model.query import Page, Query, Revisions
@@ -21,18 +21,7 @@ Said = Generator[tuple[Statement, Mapping[str, object]], Sequence[Row], Any]
 """Yields a statement and what it binds, and is sent the rows that it answers."""
 
 SCOPE = ("generation", "token", "seq", "last_at", "sealed")
-HEAD = (
-    "revision",
-    "live",
-    "kind",
-    "attributes",
-    "created_at",
-    "updated_at",
-    "expires_at",
-    "importance",
-    "added_at",
-    "added_ordinal",
-)
+HEAD = ("revision", *STATE_COLUMNS)
 
 
 def no_time() -> None:
