@@ -67,7 +67,7 @@ def folded_scope(events: Iterable[Event]) -> ScopeState:
 
 
 def keys_after(keys: dict[str, Recorded], event: Event, recorded: Callable[[Event], Recorded]) -> None:
-    """Makes of a scope's ledger what the next of its events leaves; `recorded` is what is kept of one that records."""
+    """Makes of a ledger what the next event leaves; `recorded` says what is kept of one that records."""
     match event.kind:
         case "record":
             keys[event.key or ""] = recorded(event)
