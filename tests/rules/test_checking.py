@@ -12,6 +12,7 @@ from txmemory.model.finding import Finding
 from txmemory.model.outcome import Status
 from txmemory.model.repair import FoldedHead, HeadRepair, Repair, ScopeRepair, ScopeState
 from txmemory.model.verifying import (
+    EntryContent,
     HeadCount,
     HeadFound,
     Heads,
@@ -19,13 +20,14 @@ from txmemory.model.verifying import (
     Histories,
     KeyFound,
     LogRow,
+    RevisionFound,
     ScopeFound,
 )
 from txmemory.rules.checking import ScopeCheck, spelled
 from txmemory.rules.fold import folded_scope, head_after, keys_after
 from txmemory.rules.mending import ScopeMending, folded_on
 from txmemory.rules.soundness import sound
-from txmemory.rules.sums import BUCKETS, Sums, bound_by, key_mark, mark
+from txmemory.rules.sums import BUCKETS, Sums, key_mark, mark
 
 PLACE = namespace_text(HERE)
 FINGERPRINT = bytes(48)
@@ -138,8 +140,8 @@ def test_sums_are_zero_where_both_have_the_same_in_any_order() -> None:
 
 
 def test_a_tombstone_is_bound_by_nothing() -> None:
-    revisions = [entry(1).revision, entry(2, None).revision]
-    assert [each is not None and bound_by(each) is not None for each in revisions] == [True, False]
+    entries = [entry(1).entry, entry(2, None).entry]
+    assert [each is not None and each.commitment is not None for each in entries] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_a_ledger_follows_its_events() -> None:
 
 
 def test_a_head_whose_beginning_is_lost_is_folded_from_what_is_there() -> None:
-    revision = entry(4, None).revision
+    revision = entry(4, None).entry
     assert revision is not None
     folded = head_after(None, revision)
     assert (folded.head.revision, folded.head.live, folded.head.created_at) == (4, False, 7)
@@ -252,6 +254,9 @@ def test_nothing_shows_whose_it_is() -> None:
         row(said(1)),
         KeyFound("hush", "hush", 1),
         entry(1),
+        entry(1).entry,
+        RevisionFound("hush", "hush", 1, None),
+        EntryContent("hush", "hush", None, None),
         head(1),
         HeadFound("hush", "hush", 1, has_history=True),
         ScopeRepair("hush", KNOWN, (("hush", 1),), whole=True),

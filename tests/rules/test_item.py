@@ -19,6 +19,7 @@ from txmemory.model.item import (
     checked_data,
     checked_importance,
     commitment,
+    commitment_to,
     embedding_bytes,
     embedding_from,
     microseconds,
@@ -135,6 +136,7 @@ CHANGES: list[Callable[[], Item]] = [
     lambda: Item("knowledge", "tea", attributes={"a": 1}),
     lambda: Item("knowledge", "tea", expires_at=5),
     lambda: Item("knowledge", "tea", importance=0.5),
+    lambda: Item("knowledge", "tea", embedding=embedding_bytes([0.5])),
 ]
 
 
@@ -149,6 +151,9 @@ def test_a_commitment_binds_everything_that_the_item_says() -> None:
     bound = commitment(salt, Item("knowledge", "tea"), 0)
     assert bound == commitment(salt, Item("knowledge", "tea", created_at=0), 0)
     others = [commitment(salt, change(), 0) for change in CHANGES]
+    for item in (change() for change in CHANGES):  # as it is told of content that is read, and of no item
+        content = item.kind, item.text, item.data, item.attributes_text, item.expires_at, item.importance
+        assert commitment_to(salt, content, item.embedding, 7) == commitment(salt, item, 7)
     others.append(commitment(salt, Item("knowledge", "tea"), 1))
     others.append(commitment(bytes(15) + b"\x01", Item("knowledge", "tea"), 0))
     assert len({bound, *others}) == len(others) + 1

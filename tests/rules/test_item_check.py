@@ -9,18 +9,18 @@ from tests.rules.examples import HERE
 from txmemory.model.address import namespace_text
 from txmemory.model.item import Item, Revision
 from txmemory.model.repair import HeadState
-from txmemory.model.verifying import HeadFound, RevisionFound
+from txmemory.model.verifying import EntryFound, HeadFound, entry_of
 from txmemory.rules.checking import ItemCheck
 
 PLACE = namespace_text(HERE)
 
 
-def entry(number: int, text: str | None = "tea", *, at: int | None = None, **given: object) -> RevisionFound:
+def entry(number: int, text: str | None = "tea", *, at: int | None = None, **given: object) -> EntryFound:
     item = None if text is None else Item("knowledge", text, **given)  # type: ignore[arg-type]  # whatever is given
     reason = "deleted" if text is None else "stored"
     when = number if at is None else at
     revision = Revision((HERE, "a"), number, item, 7, when, 0, None, reason, b"salt" if item else b"")  # type: ignore[arg-type]  # an address
-    return RevisionFound(PLACE, "a", number, revision)
+    return EntryFound(PLACE, "a", number, entry_of(revision))
 
 
 def head(number: int, *, live: bool = True, added: tuple[int, int] = (1, 0), **given: object) -> HeadState:
@@ -28,7 +28,7 @@ def head(number: int, *, live: bool = True, added: tuple[int, int] = (1, 0), **g
     return state._replace(**given)  # type: ignore[arg-type]  # whatever is given
 
 
-def looked(*rows: RevisionFound, head: HeadState | Literal["alone"] | None = None) -> ItemCheck:
+def looked(*rows: EntryFound, head: HeadState | Literal["alone"] | None = None) -> ItemCheck:
     """As a backend tells of a history and a head, "alone" being that of the last entry."""
     check = ItemCheck("t")
     number = rows[-1].number if head == "alone" else -1 if head is None else head.revision
@@ -58,7 +58,7 @@ def looked(*rows: RevisionFound, head: HeadState | Literal["alone"] | None = Non
     ],
 )
 def test_an_item_that_follows_from_its_history_has_no_findings(
-    life: Sequence[RevisionFound], last: HeadState | Literal["alone"]
+    life: Sequence[EntryFound], last: HeadState | Literal["alone"]
 ) -> None:
     check = looked(*life, head=last)
     assert (check.findings, check.repairs, check.unheaded) == ([], [], [])
@@ -77,8 +77,8 @@ def test_an_item_that_follows_from_its_history_has_no_findings(
         ([], head(3), [("revision_missing", 3)], False),
         ([entry(1), entry(3)], head(3), [("revision_missing", 2)], False),
         ([entry(1), entry(3)], head(4), [("revision_missing", 2)], False),
-        ([entry(1), RevisionFound(PLACE, "a", 2, None)], head(2), [("revision_changed", 2)], False),
-        ([RevisionFound(PLACE, "a", 1, None)], "alone", [("revision_changed", 1)], False),
+        ([entry(1), EntryFound(PLACE, "a", 2, None)], head(2), [("revision_changed", 2)], False),
+        ([EntryFound(PLACE, "a", 1, None)], "alone", [("revision_changed", 1)], False),
         ([entry(2, None)], head(2), [("revision_missing", 1)], False),
         ([entry(1, None)], head(1, live=False), [("revision_changed", 1)], False),
         ([entry(1), entry(2, None), entry(3, None)], head(3), [("revision_changed", 3)], False),
@@ -86,7 +86,7 @@ def test_an_item_that_follows_from_its_history_has_no_findings(
     ],
 )
 def test_each_fault_of_an_item_has_its_name(
-    rows: Sequence[RevisionFound],
+    rows: Sequence[EntryFound],
     last: HeadState | Literal["alone"] | None,
     expected: list[tuple[str, int | None]],
     *,
@@ -100,7 +100,7 @@ def test_each_fault_of_an_item_has_its_name(
 
 def test_an_item_s_faults_are_not_its_neighbour_s() -> None:
     check = ItemCheck("t")
-    for entered in (entry(1), RevisionFound(PLACE, "b", 1, entry(1)[3], head(1))):
+    for entered in (entry(1), EntryFound(PLACE, "b", 1, entry(1)[3], head(1))):
         check.take(entered)
     check.finish()
     assert [each.place for each in check.unheaded] == [(PLACE, "a")]

@@ -11,13 +11,13 @@ from txmemory.model.query import Page, Query
 from txmemory.model.verifying import (
     LAST,
     LEAST,
+    EntryFound,
     HeadCount,
     Heads,
     HeadsAt,
     Histories,
     Logged,
     LogRow,
-    RevisionFound,
     Unscoped,
 )
 from txmemory.rules.checking import ItemCheck
@@ -97,7 +97,7 @@ class HistoryPages:
         """Whether the last history that was read has no more rows."""
         return self.after[2] == LAST
 
-    def page(self) -> Flow[Sequence[RevisionFound]]:
+    def page(self) -> Flow[Sequence[EntryFound]]:
         """The next rows: without a history that may go on, but for one that fills a page."""
         found = yield from ask(Histories(self._tenant, self._namespace, self.after))
         rows, self._more = found.rows, found.more
@@ -134,7 +134,7 @@ class ItemsPass:
         """From where another pass can go on, where that is."""
         return self._pages.after if self._pages.whole and self.more() else None
 
-    def page(self) -> Flow[Sequence[RevisionFound]]:
+    def page(self) -> Flow[Sequence[EntryFound]]:
         """The next rows, which the check is to take before `finish`."""
         return (yield from self._pages.page())
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from txmemory.flow.requests import Flow
 from txmemory.log.asking import HistoryPages, LogPages, read_events
 from txmemory.model.address import namespace_text
 from txmemory.model.event import Event
 from txmemory.model.finding import Finding, FindingKind
-from txmemory.model.item import Revision
-from txmemory.model.verifying import RevisionFound
+from txmemory.model.verifying import Entry, EntryFound
 from txmemory.rules.checking import item_finding
-from txmemory.rules.sums import BUCKETS, Sums, bound_by, mark
+from txmemory.rules.sums import BUCKETS, Sums, mark
 
 ROWS_MOST = 200_000
 """Rows of the buckets that are compared at a time, about."""
@@ -41,9 +40,10 @@ def told_by(event: Event) -> Iterator[tuple[Place, Mark]]:
         yield Place(text, id, revision), mark(text, id, revision, reason, bound, at, by)
 
 
-def marked(found: RevisionFound, revision: Revision) -> Mark:
-    """What a revision says of itself."""
-    return mark(*found[:3], revision.reason, bound_by(revision), revision.at, revision.by)
+def marked(place: Sequence[Any], entry: Entry) -> Mark:
+    """What a revision says of itself; the place begins with its stored namespace, its id and its number."""
+    namespace, id, number = place[:3]
+    return mark(namespace, id, number, entry.reason, entry.commitment, entry.at, entry.by)
 
 
 @dataclass(slots=True)
@@ -114,19 +114,19 @@ def _group(
 
 
 def _take(
-    found: RevisionFound,
+    found: EntryFound,
     told: dict[Place, list[Mark]],
     unexplained: dict[Place, Mark | None],
     buckets: frozenset[int],
     horizon: int,
 ) -> None:
     """Takes a revision off what was told, or notes it."""
-    place, revision = Place(*found[:3]), found.revision
-    if revision is None:
+    place, entry = Place(*found[:3]), found.entry
+    if entry is None:
         unexplained[place] = None
         return
-    each = marked(found, revision)
-    if Sums.bucket(each, young=revision.at > horizon) not in buckets:
+    each = marked(place, entry)
+    if Sums.bucket(each, young=entry.at > horizon) not in buckets:
         return
     if each not in told.get(place, ()):
         unexplained[place] = each

@@ -23,6 +23,7 @@ from txmemory.model.verifying import (
     StrayKeys,
     Tenants,
     Unscoped,
+    entry_of,
 )
 from txmemory.rules.checking import ScopeCheck, item_finding
 
@@ -169,9 +170,9 @@ def _items(course: Course, tenant: str, namespace: str | None, *, tell_heads: bo
         rows, horizon = (yield from items.page()), course.horizon
         for found in rows:
             check.take(found)
-            revision = found.revision
-            if revision is not None:
-                take(marked(found, revision), young=revision.at > horizon)
+            entry = found.entry
+            if entry is not None:
+                take(marked(found, entry), young=entry.at > horizon)
         course.count(items=(yield from items.finish()), revisions=len(rows))
         heads_differ = heads_differ or any(each.derived for each in check.findings)
         course.found(*(each for each in check.findings if tell_heads or not each.derived))
@@ -235,5 +236,5 @@ def _unlike(
         there = found.get(place)
         if there is None:
             yield item_finding("revision_missing", tenant, place[:2], place.number)
-        elif there.revision is None or marked(there, there.revision) != mark:
+        elif there.revision is None or marked(place, entry_of(there.revision)) != mark:
             yield item_finding("revision_changed", tenant, place[:2], place.number)

@@ -2,7 +2,7 @@
 
 import math
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -181,6 +181,16 @@ def commitment(salt: bytes, item: Item, created_at: int) -> bytes:
     A database that fills the time in can finish it from `item.content_digest`, without seeing the content again.
     """
     return salted_digest(salt, item.content_digest + str(created_at).encode())
+
+
+def commitment_to(
+    salt: bytes, content: Sequence[str | float | None], embedding: bytes | None, created_at: int
+) -> bytes:
+    """The same of content that is no item yet: kind, text, data, text of the attributes, expires_at, importance."""
+    plain = digest(*content)
+    if embedding is not None:
+        plain = salted_digest(plain, embedding)
+    return salted_digest(salt, plain + str(created_at).encode())
 
 
 class Head(NamedTuple):

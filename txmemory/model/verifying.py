@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from txmemory.model import limits
 from txmemory.model.address import Ref
 from txmemory.model.event import Event
-from txmemory.model.item import Revision
+from txmemory.model.item import Revision, commitment
 from txmemory.model.query import Query
 from txmemory.model.repair import HeadState, ScopeState
 
@@ -73,18 +73,71 @@ class HeadFound(NamedTuple):
 
 
 class RevisionFound(NamedTuple):
-    """An entry of a history at a stored namespace and an id; None where it cannot be read."""
+    """A revision at a stored namespace and an id; None where it cannot be read."""
 
     namespace: str
     id: str
     number: int
     revision: Revision | None
-    head: HeadState | Literal["alone"] | None = None
-    """The head of the moment, where it names this revision; "alone" where it says what this revision alone makes."""
 
     def __repr__(self) -> str:
         """Nothing of the caller's."""
         return f"<RevisionFound {self.number}>"
+
+
+class EntryContent(NamedTuple):
+    """Of a revision's content what its head repeats."""
+
+    kind: str
+    attributes_text: str
+    expires_at: int | None
+    importance: float | None
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return "<EntryContent>"
+
+
+class Entry(NamedTuple):
+    """A revision as far as it is verified, and the commitment that its event has to hold."""
+
+    revision: int
+    item: EntryContent | None
+    created_at: int
+    at: int
+    ordinal: int
+    by: str | None
+    reason: str
+    commitment: bytes | None
+
+    def __repr__(self) -> str:
+        """What it is, not whose."""
+        return f"<Entry {self.revision} {self.reason}>"
+
+
+def entry_of(revision: Revision) -> Entry:
+    """A revision as an entry."""
+    item, content, bound = revision.item, None, None
+    if item is not None:
+        content = EntryContent(item.kind, item.attributes_text, item.expires_at, item.importance)
+        bound = commitment(revision.salt, item, revision.created_at)
+    _, number, _, created_at, at, ordinal, by, reason, _ = revision
+    return Entry(number, content, created_at, at, ordinal, by, reason, bound)
+
+
+class EntryFound(NamedTuple):
+    """An entry of a history at a stored namespace and an id; None where it cannot be read."""
+
+    namespace: str
+    id: str
+    number: int
+    entry: Entry | None
+    head: HeadState | Literal["alone"] | None = None
+    """The head of the moment, where it names this entry; "alone" where it says what this entry alone makes."""
+
+    def __repr__(self) -> str:
+        """Nothing of the caller's."""
+        return f"<EntryFound {self.number}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -148,7 +201,7 @@ class StrayKeys(Query[KeyFound]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Histories(Query[RevisionFound]):
+class Histories(Query[EntryFound]):
     """Histories by (namespace, id, revision), each entry with the head that names it; behind `after`.
 
     With a stored namespace only what is there, and then `after` is a place in it.

@@ -5,9 +5,8 @@ from typing import Literal, NamedTuple
 
 from txmemory.model.address import Address, namespace_from
 from txmemory.model.finding import Finding, FindingKind
-from txmemory.model.item import Revision
 from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadRepair, HeadState, ScopeState
-from txmemory.model.verifying import HeadFound, LogRow, RevisionFound, ScopeFound
+from txmemory.model.verifying import Entry, EntryFound, HeadFound, LogRow, ScopeFound
 from txmemory.rules.fold import head_after, scope_after
 from txmemory.rules.sums import key_mark
 
@@ -142,16 +141,16 @@ class ItemCheck:
         self._restart()
 
     def _restart(self) -> None:
-        self._only: Revision | None = None
-        """The one revision so far, which is not folded as long as its head may be just what it says."""
+        self._only: Entry | None = None
+        """The one entry so far, which is not folded as long as its head may be just what it says."""
         self._folded: FoldedHead | None = None
         self._newest = (0, 0)
-        """The place in the order of insertion that the newest revision would have."""
+        """The place in the order of insertion that the newest entry would have."""
         self._head: HeadState | Literal["alone"] | None = None
         self._number = 0
         self._whole = True
 
-    def take(self, found: RevisionFound) -> None:
+    def take(self, found: EntryFound) -> None:
         """The next row."""
         place = found[:2]
         if place != self._place:
@@ -160,20 +159,20 @@ class ItemCheck:
         self._head = found.head
         if found.head is not None:
             self.heads += 1
-        revision = found.revision
+        entry = found.entry
         if found.number != self._number + 1:
             self._broken("revision_missing", place, self._number + 1)
         self._number = found.number
-        if revision is None:
+        if entry is None:
             self._broken("revision_changed", place, found.number)
-        elif self._number == 1 and revision.item is not None:
-            self._only = revision
+        elif self._number == 1 and entry.item is not None:
+            self._only = entry
         else:
             self._fold()
-            if revision.item is None and not self._ends(revision):
+            if entry.item is None and not self._ends(entry):
                 self._broken("revision_changed", place, found.number)
-            self._folded = head_after(self._folded, revision)
-            self._newest = revision.at, revision.ordinal
+            self._folded = head_after(self._folded, entry)
+            self._newest = entry.at, entry.ordinal
 
     def finish(self) -> None:
         """The last history has no more rows."""
@@ -224,7 +223,7 @@ class ItemCheck:
         if self._only is not None:
             self._folded, self._only = head_after(None, self._only), None
 
-    def _ends(self, tombstone: Revision) -> bool:
+    def _ends(self, tombstone: Entry) -> bool:
         """Whether it ends what stands before it, as far as that is there."""
         if self._folded is None or self._folded.head.revision + 1 != tombstone.revision:
             return tombstone.revision > 1

@@ -2,17 +2,42 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar, assert_never
+from typing import Protocol, TypeVar, assert_never
 
 from txmemory.model.address import Address, Fence
 from txmemory.model.event import Effect, Event
-from txmemory.model.item import Revision
 from txmemory.model.outcome import Outcome
 from txmemory.model.repair import NEW_SCOPE, FoldedHead, HeadState, ScopeState
 from txmemory.rules.recording import outcome_of
 from txmemory.rules.visible import expired
 
 Recorded = TypeVar("Recorded")
+
+
+class _Content(Protocol):
+    @property
+    def kind(self) -> str: ...
+    @property
+    def attributes_text(self) -> str: ...
+    @property
+    def expires_at(self) -> int | None: ...
+    @property
+    def importance(self) -> float | None: ...
+
+
+class Entered(Protocol):
+    """What a head follows from: a `Revision`, or of one an `Entry`."""
+
+    @property
+    def revision(self) -> int: ...  # noqa: D102 - as they say
+    @property
+    def item(self) -> _Content | None: ...  # noqa: D102 - the same
+    @property
+    def created_at(self) -> int: ...  # noqa: D102 - the same
+    @property
+    def at(self) -> int: ...  # noqa: D102 - the same
+    @property
+    def ordinal(self) -> int: ...  # noqa: D102 - the same
 
 
 @dataclass(slots=True)
@@ -81,7 +106,7 @@ def keys_after(keys: dict[str, Recorded], event: Event, recorded: Callable[[Even
             assert_never(unreachable)
 
 
-def head_after(folded: FoldedHead | None, revision: Revision) -> FoldedHead:
+def head_after(folded: FoldedHead | None, revision: Entered) -> FoldedHead:
     """A head as the next revision of its history leaves it, the first one where there was none."""
     place = (revision.at, revision.ordinal)
     item = revision.item
@@ -111,7 +136,7 @@ _NOTHING = HeadState(
 )
 
 
-def _ended(folded: FoldedHead | None, revision: Revision) -> FoldedHead:
+def _ended(folded: FoldedHead | None, revision: Entered) -> FoldedHead:
     """A head of which only its last content's kind and times stay."""
     number, at = revision.revision, revision.at
     if folded is None:  # what it ended is lost

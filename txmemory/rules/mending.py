@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-from txmemory.model.item import Revision
 from txmemory.model.repair import FoldedHead, ScopeRepair, ScopeState
 from txmemory.model.verifying import LogRow
-from txmemory.rules.fold import head_after, scope_after
+from txmemory.rules.fold import Entered, head_after, scope_after
 
 
-def folded_on(folded: FoldedHead | None, since: Iterable[Revision]) -> FoldedHead | None:
+def folded_on(folded: FoldedHead | None, since: Iterable[Entered]) -> FoldedHead | None:
     """The head behind later revisions, too."""
     for revision in since:
         folded = head_after(folded, revision)

@@ -2,8 +2,6 @@
 
 from hashlib import blake2b
 
-from txmemory.model.item import Revision, commitment
-
 BUCKETS = 4_096
 _WRAP = 2**64 - 1
 _from_bytes = int.from_bytes
@@ -22,13 +20,6 @@ def mark(
 def key_mark(key: str) -> int:
     """64 bits over an applied key."""
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little")
-
-
-def bound_by(revision: Revision) -> bytes | None:
-    """What the event of a revision has to commit to; None for a tombstone."""
-    if revision.item is None:
-        return None
-    return commitment(revision.salt, revision.item, revision.created_at)
 
 
 class Sums:

@@ -11,6 +11,7 @@ from txmemory.model.query import Page, Query
 from txmemory.model.repair import HeadState, ScopeState
 from txmemory.model.verifying import (
     At,
+    EntryFound,
     HeadCount,
     HeadFound,
     Heads,
@@ -27,6 +28,7 @@ from txmemory.model.verifying import (
     StrayKeys,
     Tenants,
     Unscoped,
+    entry_of,
 )
 from txmemory.rules.fold import head_after
 
@@ -146,7 +148,7 @@ def _range(state: State, query: Heads | HeadCount) -> Iterator[tuple[Address, in
             yield address, number
 
 
-def _histories(state: State, query: Histories) -> Page[RevisionFound]:
+def _histories(state: State, query: Histories) -> Page[EntryFound]:
     tenant, within = query.tenant, query.namespace
     entries = (
         (namespace_text(address.namespace), address.id, each.revision)
@@ -159,14 +161,14 @@ def _histories(state: State, query: Histories) -> Page[RevisionFound]:
     return Page(tuple([_found(state, tenant, place) for place in first.rows]), first.more)
 
 
-def _found(state: State, tenant: str, place: tuple[str, str, int]) -> RevisionFound:
+def _found(state: State, tenant: str, place: tuple[str, str, int]) -> EntryFound:
     namespace, id, number = place
     address = Address(namespace_from(namespace), id)
     history = state.revisions[tenant, address]
     (revision,) = (each for each in history if each.revision == number)
     head = state.heads.get((tenant, address.namespace), {}).get(id)
     named = None if head is None or head.revision != number else head_state(head, history)
-    return RevisionFound(namespace, id, number, revision, named)
+    return EntryFound(namespace, id, number, entry_of(revision), named)
 
 
 def head_state(head: Head, history: Iterable[Revision]) -> HeadState:

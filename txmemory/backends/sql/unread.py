@@ -5,14 +5,26 @@ behind all others, a number that is none the last one, and nothing of such a row
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal
 
 from txmemory.backends.sql.rows import Row, effects_from, revision_from
 from txmemory.model.address import Address, Fence, namespace_from, namespace_text
 from txmemory.model.event import VERSION, Event
-from txmemory.model.item import Revision
+from txmemory.model.item import Revision, commitment_to
 from txmemory.model.repair import HeadState, ScopeState
-from txmemory.model.verifying import LAST, NAMELESS, HeadFound, KeyFound, LogRow, RevisionFound, ScopeFound
+from txmemory.model.verifying import (
+    LAST,
+    NAMELESS,
+    Entry,
+    EntryContent,
+    EntryFound,
+    HeadFound,
+    KeyFound,
+    LogRow,
+    RevisionFound,
+    ScopeFound,
+)
 from txmemory.rules.soundness import ENDS, sound
 
 KINDS = frozenset({"record", "change", "forget", "seal", "claim", "release", "reset"})
@@ -161,25 +173,50 @@ def key_from(row: Row) -> KeyFound:
     return KeyFound(name_from(scope), name_from(key), _number_from(seq))
 
 
-def history_from(row: Row) -> RevisionFound:
+def history_from(row: Row) -> EntryFound:
     """A row of (ENTRY_COLUMNS, STATE_COLUMNS of the head that names it, or NULL for each)."""
-    return revision_found(row[:-9], row[-9:])
-
-
-def revision_found(row: Row, state: Row = (None,)) -> RevisionFound:
-    """A row of ENTRY_COLUMNS, and of STATE_COLUMNS."""
-    namespace, id, number = row[:3]
-    if not _IS_ENTRY[tuple(map(type, row))]:
-        number = number if isinstance(number, int) else LAST - 1
-        return RevisionFound(name_from(namespace), name_from(id), number, None, _head(number, state))
-    at = row[12]
-    alone = (1, row[3], row[6], row[7], at, row[8], row[9], at, row[13])
+    entry, state = row[:-9], row[-9:]
+    if not _IS_ENTRY[tuple(map(type, entry))]:
+        number = row[2] if isinstance(row[2], int) else LAST - 1
+        return EntryFound(name_from(row[0]), name_from(row[1]), number, None, _head(number, state))
+    (
+        namespace,
+        id,
+        number,
+        *content,
+        created_at,
+        expires_at,
+        importance,
+        embedding,
+        salt,
+        at,
+        ordinal,
+        by,
+        reason,
+    ) = entry
+    alone = (1, content[0], content[3], created_at, at, expires_at, importance, at, ordinal)
     head: HeadState | Literal["alone"] | None = "alone" if state == alone else _head(number, state)
-    try:
-        revision = revision_from(Address(namespace_from(namespace), id), row[2:])
-    except _UNREADABLE:
-        return RevisionFound(namespace, id, number, None, head)
-    return RevisionFound(namespace, id, number, revision if _sound(revision, row) else None, head)
+    kept = bound = None
+    if content[0] is not None:
+        kept = EntryContent(content[0], content[3] or "", expires_at, importance)
+        bound = commitment_to(salt, (*content, expires_at, importance), embedding, created_at)
+        is_sound = reason == "stored"
+    else:
+        nothing = (*content, expires_at, importance, embedding)
+        is_sound = nothing == (None,) * 7 and not salt and reason in ENDS
+    told = Entry(number, kept, created_at, at, ordinal, by, reason, bound) if is_sound else None
+    return EntryFound(namespace, id, number, told, head)
+
+
+def revision_found(row: Row) -> RevisionFound:
+    """A row of ENTRY_COLUMNS, its namespace as it was asked for."""
+    namespace, id, number, *_ = row
+    revision = None
+    if _IS_ENTRY[tuple(map(type, row))]:
+        with suppress(*_UNREADABLE):
+            revision = revision_from(Address(namespace_from(namespace), id), row[2:])
+    told = None if revision is None or not _sound(revision, row) else revision
+    return RevisionFound(namespace, id, number, told)
 
 
 def _head(number: int, state: Row) -> HeadState | None:
