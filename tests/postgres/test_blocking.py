@@ -51,7 +51,7 @@ def test_an_interrupted_call_is_made_or_not_and_the_store_goes_on(
             store.writer("run", 1).write("key", [Memory("tea", id="a")])
         told = must(direct.tenant(tenant).writer("run", 1).applied("key"))
         again = must(store.writer("run", 1).write("key", [Memory("tea", id="a")]))
-        assert again.replayed is (told is not None)
+        assert told is None or again.replayed  # what was on its way may land behind a look with an equal token
         assert [entry.revision for entry in must(store.history("a"))] == [1]
         assert len(connections(opened)._idle) == 1
 
